@@ -1,0 +1,118 @@
+//! One step of a session under way: it reports its end exactly once, whatever becomes of it.
+
+use core::any::Any;
+use core::future::Future;
+use core::panic::AssertUnwindSafe;
+use std::boxed::Box;
+use std::string::{String, ToString};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::entry::{Entry, Side};
+use super::environment::BoxError;
+use super::shared::Shared;
+use crate::{Event, Outcome, SessionKey, Step};
+
+/// How a step ended, and the environment's own words.
+pub(crate) type Ending = (Outcome, Option<String>);
+
+/// Whoever holds it owes the machine an answer. Dropping it is the answer, too: the executor died with the step.
+pub(crate) struct Ticket<C: Send + 'static, R: Send + 'static> {
+    shared: Arc<Shared<C, R>>,
+    key: SessionKey,
+    pub(crate) step: Step,
+    /// Which step of the session it is, for [`Interrupts`](super::latch::Interrupts).
+    pub(crate) number: u32,
+    is_due: bool,
+}
+
+impl<C: Send + 'static, R: Send + 'static> Ticket<C, R> {
+    pub(crate) const fn new(shared: Arc<Shared<C, R>>, key: SessionKey, step: Step, number: u32) -> Self {
+        Self { shared, key, step, number, is_due: true }
+    }
+
+    pub(crate) fn finish(self, ending: Ending) {
+        self.finish_with(ending, |_| {});
+    }
+
+    /// Reports the end of the step, and changes the session's side in the same transition.
+    pub(crate) fn finish_with(mut self, ending: Ending, change: impl FnOnce(&mut Side<C, R>)) {
+        self.report(ending, change);
+    }
+
+    /// The answer is given another way, under the lock that this ticket would take.
+    pub(crate) fn defuse(&mut self, outcome: Outcome) -> Option<Event> {
+        core::mem::take(&mut self.is_due).then_some(())?;
+        self.event(outcome)
+    }
+
+    fn report(&mut self, (outcome, message): Ending, change: impl FnOnce(&mut Side<C, R>)) {
+        self.is_due = false;
+        let (key, event) = (self.key, self.event(outcome));
+        self.shared.transition(|core, now| {
+            if let Some(side) = core.side(key) {
+                change(side);
+                side.message = message;
+            }
+            if let Some(event) = event {
+                let _ = core.lifecycle.handle_event(now, event);
+            }
+        });
+    }
+
+    const fn event(&self, outcome: Outcome) -> Option<Event> {
+        match self.step {
+            Step::Build => Some(Event::Built(self.key, outcome)),
+            Step::Enter => Some(Event::Entered(self.key, outcome)),
+            Step::Leave => Some(Event::Left(self.key, outcome)),
+            Step::Close | Step::CloseAgain => Some(Event::Closed(self.key, outcome)),
+            Step::Drain | Step::Stop => None, // answered by calls and by executors
+        }
+    }
+}
+
+impl<C: Send + 'static, R: Send + 'static> Drop for Ticket<C, R> {
+    fn drop(&mut self) {
+        if self.is_due {
+            self.report((Outcome::Panicked, Some("its executor ended".into())), |_| {});
+        }
+    }
+}
+
+/// Runs a step to its end, its panic, or its interruption.
+pub(crate) async fn run(
+    step: impl Future<Output = Result<(), BoxError>>,
+    entry: &Entry,
+    number: u32,
+) -> Ending {
+    let step = AssertUnwindSafe(step).catch_unwind();
+    tokio::select! {
+        biased;
+        result = step => ending(result),
+        () = entry.interrupts.wait(number) => (Outcome::Interrupted, None),
+    }
+}
+
+pub(crate) fn ending(result: Result<Result<(), BoxError>, Box<dyn Any + Send>>) -> Ending {
+    match result {
+        Ok(Ok(())) => (Outcome::Done, None),
+        Ok(Err(error)) => (Outcome::Failed, Some(error.to_string())),
+        Err(panic) => (Outcome::Panicked, Some(panic_text(panic.as_ref()))),
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a text").into()
+}
+
+/// Drops a value that may panic in its `Drop`. A panic there counts as one of the step.
+pub(crate) fn drop_contained<T>(value: T, ending: Ending) -> Ending {
+    match std::panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        Ok(()) => ending,
+        Err(panic) => (Outcome::Panicked, Some(panic_text(panic.as_ref()))),
+    }
+}

@@ -1,0 +1,4 @@
+//! Thread and timing facts of the driver.
+#![cfg(feature = "driver")]
+
+mod smoke;
