@@ -94,13 +94,11 @@ impl Default for Config {
 
 impl Config {
     /// A builder that starts from the defaults.
-    #[must_use]
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder { config: Self::default(), termination_grace: None }
     }
 
     /// A builder that starts from this configuration.
-    #[must_use]
     pub const fn to_builder(self) -> ConfigBuilder {
         ConfigBuilder { config: self, termination_grace: None }
     }

@@ -7,7 +7,7 @@
 //!
 //! It does **not** do any of it. It reads no clock, starts no thread, opens no socket, takes no lock and writes no log:
 //! it is told what happened and what time it is, and is asked what to do and when to come back. Without features the
-//! crate is `no_std`, which is the proof. The feature `driver` adds [`Sessions`](driver::Sessions), which carries the
+//! crate is `no_std`, which is the proof. The feature `driver` adds `Sessions`, which carries the
 //! actions out on tokio; it opens no socket either.
 //!
 //! ```
@@ -44,12 +44,16 @@ mod session;
 mod time;
 
 #[cfg(feature = "driver")]
-pub mod driver;
+mod driver;
 
 pub use action::Action;
 pub use config::{Config, ConfigBuilder, ConfigError, Placement, Timeouts};
 #[cfg(feature = "driver")]
-pub use driver::*;
+pub use driver::{
+    Attachment, BoxError, Call, CallError, Closed, Control, Environment, Factory, Observed, ObservedKind,
+    OneShot, OpenError, Overlap, Session, SessionReport, Sessions, ShutdownReport, Status, StepReport,
+    Subscription, TaskEnvironment, Threads, Unheard,
+};
 pub use event::{Event, UnexpectedEvent};
 pub use id::{InvalidSessionId, SessionId};
 pub use key::{ExecutorKey, SessionKey};

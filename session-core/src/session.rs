@@ -81,7 +81,7 @@ pub(crate) enum Stance {
 
 /// Whether a session still counts against the capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Books {
+pub(crate) enum Standing {
     /// It holds its slot.
     Held,
     /// It was given up: the slot is free, and the session counts as abandoned until it comes back.
@@ -107,7 +107,7 @@ pub(crate) struct Session {
     pub(crate) executor: Option<ExecutorKey>,
     pub(crate) phase: Phase,
     pub(crate) stance: Stance,
-    pub(crate) books: Books,
+    pub(crate) standing: Standing,
     pub(crate) turn: Turn,
     /// When it was asked for: its lifetime counts from here.
     pub(crate) asked: Timestamp,
@@ -155,6 +155,6 @@ impl Session {
     }
 
     pub(crate) fn is_written_off(&self) -> bool {
-        self.books == Books::WrittenOff
+        self.standing == Standing::WrittenOff
     }
 }

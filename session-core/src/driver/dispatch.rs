@@ -14,7 +14,9 @@ use super::sessions::OpenError;
 use super::shared::{Core, Deferred, Lane, Make, Shared};
 use super::step::Ticket;
 use super::tasks;
-use crate::{Action, CloseReason, Event, ExecutorKey, Outcome, Placement, SessionKey, Step, Timestamp};
+use crate::{
+    Action, CloseReason, Event, ExecutorKey, Lifespan, Outcome, Placement, SessionKey, Step, Timestamp,
+};
 
 impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
     pub(crate) fn carry_out(
@@ -41,39 +43,25 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
                 }
                 Action::TellStreams(key) => with_entry(core, key, |side| side.entry.go.set()),
                 Action::CutOff(key) => with_entry(core, key, |side| side.entry.cut.set()),
-                told => self.tell_others(core, now, told),
+                Action::Opened(key) => self.opened(core, now, key),
+                Action::Closing(key, reason) => self.closing(core, now, key, reason),
+                Action::StepDone(key, step, outcome, took) => {
+                    self.step_done(core, now, key, StepReport { step, outcome, took, message: None });
+                }
+                Action::Gone(key, reason) => self.gone(core, now, key, reason),
+                Action::Abandoned(key, step, reason) => self.abandoned(core, now, key, step, reason),
+                Action::ExecutorLost(key) => {
+                    self.observe(core, now, || ObservedKind::ExecutorLost { key });
+                }
+                Action::Lifespan(lifespan) => self.lifespan_went_on(core, now, lifespan),
             }
         }
     }
 
-    /// Actions that only tell.
-    fn tell_others(&self, core: &mut Core<C, R>, now: Timestamp, action: Action) {
-        match action {
-            Action::Opened(key) => self.opened(core, now, key),
-            Action::Closing(key, reason) => self.closing(core, now, key, reason),
-            Action::StepDone(key, step, outcome, took) => {
-                self.step_done(core, now, key, StepReport { step, outcome, took, message: None });
-            }
-            Action::Gone(key, reason) => self.gone(core, now, key, reason),
-            Action::Abandoned(key, step, reason) => self.abandoned(core, now, key, step, reason),
-            Action::ExecutorLost(key) => {
-                self.observe(core, now, || ObservedKind::ExecutorLost { key });
-            }
-            Action::Lifespan(lifespan) => {
-                core.log.lifespan(now, lifespan);
-                self.lifespan.send_replace(lifespan);
-                self.observe(core, now, || ObservedKind::Lifespan(lifespan));
-            }
-            Action::StartExecutor(_)
-            | Action::Build(..)
-            | Action::Enter(_)
-            | Action::Leave(_)
-            | Action::Close(_)
-            | Action::StopExecutor(_)
-            | Action::Interrupt(..)
-            | Action::TellStreams(_)
-            | Action::CutOff(_) => {}
-        }
+    fn lifespan_went_on(&self, core: &mut Core<C, R>, now: Timestamp, lifespan: Lifespan) {
+        core.log.lifespan(now, lifespan);
+        self.lifespan.send_replace(lifespan);
+        self.observe(core, now, || ObservedKind::Lifespan(lifespan));
     }
 
     /// The mailbox exists at once; its thread starts when the lock is released, and finds its work there.

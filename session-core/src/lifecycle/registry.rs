@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use slab::Slab;
 
 use super::deadlines::Deadlines;
-use crate::session::{self, Session, Stance, Turn};
+use crate::session::{Session, Stance, Standing, Turn};
 use crate::{Class, CloseReason, Config, Outcome, Phase, Refusal, SessionId, SessionKey, Timestamp};
 
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,7 @@ impl Registry {
             executor: None,
             phase: Phase::Building { doomed: None },
             stance: Stance::Queued,
-            books: session::Books::Held,
+            standing: Standing::Held,
             turn: Turn::NotDue,
             asked: now,
             since: now,
@@ -157,7 +157,7 @@ impl Registry {
         if session.is_written_off() {
             return false;
         }
-        session.books = session::Books::WrittenOff;
+        session.standing = Standing::WrittenOff;
         let (class, calls) = (session.class, session.calls());
         self.calls -= calls as usize;
         *self.held(class) -= 1;

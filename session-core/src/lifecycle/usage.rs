@@ -9,14 +9,12 @@ impl super::Lifecycle {
     /// The session is not open (I9); the refusal says what it is instead.
     pub fn begin_call(&mut self, key: SessionKey) -> Result<(), Refusal> {
         let session = self.registry.get_mut(key).ok_or(Refusal::Unknown)?;
-        match &mut session.phase {
-            Phase::Active { calls, .. } => {
-                *calls += 1;
-                self.registry.calls += 1;
-                Ok(())
-            }
-            phase => Err(refusal(phase)),
+        if let Phase::Active { calls, .. } = &mut session.phase {
+            *calls += 1;
+            self.registry.calls += 1;
+            return Ok(());
         }
+        Err(refusal(&session.phase))
     }
 
     pub(super) fn call_ended(&mut self, now: Timestamp, key: SessionKey) -> Option<()> {
@@ -57,14 +55,14 @@ impl super::Lifecycle {
     pub fn attach(&mut self, key: SessionKey) -> Result<(), Refusal> {
         let running = self.span.state == Lifespan::Running;
         let session = self.registry.get_mut(key).ok_or(Refusal::Unknown)?;
-        match &session.phase {
-            Phase::Active { .. } if running => {
-                session.attachments += 1;
-                Ok(())
-            }
-            Phase::Active { .. } => Err(Refusal::Draining),
-            phase => Err(refusal(phase)),
+        if !matches!(session.phase, Phase::Active { .. }) {
+            return Err(refusal(&session.phase));
         }
+        if !running {
+            return Err(Refusal::Draining);
+        }
+        session.attachments += 1;
+        Ok(())
     }
 
     pub(super) fn detached(&mut self, now: Timestamp, key: SessionKey) -> Option<()> {
