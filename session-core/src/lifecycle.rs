@@ -1,6 +1,7 @@
 //! All sessions of one server, from start to exit.
 
 mod deadlines;
+mod digest;
 mod executors;
 mod lifespan;
 mod opening;
@@ -74,10 +75,13 @@ impl Lifecycle {
 
     /// Time has passed. Calling it early, or without need, does nothing.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        while let Some(index) = self.registry.deadlines.pop_due(now) {
-            self.overdue(now, index);
+        // Until nothing is due: what the whole begins at its deadline may be due at the same moment.
+        while self.poll_timeout().is_some_and(|at| at <= now) {
+            while let Some(index) = self.registry.deadlines.pop_due(now) {
+                self.overdue(now, index);
+            }
+            self.span_overdue(now);
         }
-        self.span_overdue(now);
     }
 
     /// Something happened.

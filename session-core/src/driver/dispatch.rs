@@ -7,12 +7,13 @@ use std::vec::Vec;
 use tokio::sync::mpsc;
 
 use super::entry::{Closed, Home};
-use super::executor::{self, Job};
+use super::executor::Job;
+use super::joiner;
 use super::observer::ObservedKind;
 use super::report::{SessionReport, StepReport};
 use super::sessions::OpenError;
 use super::shared::{Core, Deferred, Lane, Make, Shared};
-use super::step::Ticket;
+use super::step::{self, Ticket};
 use super::tasks;
 use crate::{
     Action, CloseReason, Event, ExecutorKey, Lifespan, Outcome, Placement, SessionKey, Step, Timestamp,
@@ -41,14 +42,18 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
                         side.entry.interrupts.raise(side.step);
                     }
                 }
-                Action::TellStreams(key) => with_entry(core, key, |side| side.entry.go.set()),
-                Action::CutOff(key) => with_entry(core, key, |side| side.entry.cut.set()),
+                Action::TellStreams(key) => {
+                    if let Some(side) = core.side(key) {
+                        side.entry.go.set();
+                    }
+                }
+                Action::CutOff(key) => Self::cut_off(core, key),
                 Action::Opened(key) => self.opened(core, now, key),
                 Action::Closing(key, reason) => self.closing(core, now, key, reason),
                 Action::StepDone(key, step, outcome, took) => {
                     self.step_done(core, now, key, StepReport { step, outcome, took, message: None });
                 }
-                Action::Gone(key, reason) => self.gone(core, now, key, reason),
+                Action::Gone(key, reason) => self.gone(core, now, key, reason, deferred),
                 Action::Abandoned(key, step, reason) => self.abandoned(core, now, key, step, reason),
                 Action::ExecutorLost(key) => {
                     self.observe(core, now, || ObservedKind::ExecutorLost { key });
@@ -102,15 +107,21 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
     ) {
         let Some(side) = core.side(key) else { return };
         let number = side.next_step();
-        let closed_before = side.steps.iter().any(|report| report.step == Step::Close);
-        let step = if step == Step::Close && closed_before { Step::CloseAgain } else { step };
+        // One that was given up before it began has not been tried.
+        let tried = |report: &StepReport| report.step == Step::Close && report.outcome != Outcome::Abandoned;
+        let is_second = step == Step::Close && side.steps.iter().any(tried);
+        let step = if is_second { Step::CloseAgain } else { step };
         let ticket = Ticket::new(Arc::clone(self), key, step, number);
         let (entry, home) = (Arc::clone(&side.entry), side.home.clone());
         if let Make::AsTasks(_) = self.make {
             return deferred.push(Deferred::Spawn { entry, home, ticket });
         }
-        let Home::Thread(mailbox) = home else { return };
-        if let Err(mpsc::error::SendError(mut job)) = mailbox.send(Job::Step(entry, ticket)) {
+        let job = Job::Step(entry, ticket);
+        let sent = match home {
+            Home::Thread(mailbox) => mailbox.send(job),
+            Home::Nowhere | Home::Tasks(_) => Err(mpsc::error::SendError(job)),
+        };
+        if let Err(mpsc::error::SendError(mut job)) = sent {
             // The thread is gone. Answered here: the ticket would take the lock that is held.
             if let Job::Step(_, ticket) = &mut job {
                 side.message = Some("the session's executor ended".into());
@@ -124,12 +135,20 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
         let Some(lane) = core.lane(executor) else { return };
         match lane.ended {
             Some(outcome) => {
-                core.lanes[executor.index()] = None;
+                core.forget_lane(executor);
                 core.facts.push_back(Event::Stopped(executor, outcome));
             }
             // If it can't be sent, the thread is just ending, and the joiner will say so.
             None => drop(lane.mailbox.send(Job::Stop)),
         }
+    }
+
+    /// Calls that run hear it themselves. Those that have not reached the environment end here, whoever holds them.
+    fn cut_off(core: &mut Core<C, R>, key: SessionKey) {
+        let Some(side) = core.side(key) else { return };
+        side.entry.cut.set();
+        let unstarted = side.entry.unstarted.cut();
+        core.facts.extend((0..unstarted).map(|_| Event::CallEnded(key)));
     }
 
     fn opened(&self, core: &mut Core<C, R>, now: Timestamp, key: SessionKey) {
@@ -160,8 +179,17 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
         });
     }
 
-    fn gone(&self, core: &mut Core<C, R>, now: Timestamp, key: SessionKey, reason: CloseReason) {
+    fn gone(
+        &self,
+        core: &mut Core<C, R>,
+        now: Timestamp,
+        key: SessionKey,
+        reason: CloseReason,
+        deferred: &mut Vec<Deferred<C, R>>,
+    ) {
         let Some(mut side) = core.remove(key) else { return };
+        // Not under the lock: what an environment does when it is dropped is its own business.
+        deferred.push(Deferred::Leave(core::mem::replace(&mut side.home, Home::Nowhere)));
         let clean = side.is_clean();
         if let Some(asker) = side.asker.take() {
             let _ = asker.send(Err(failed(reason, &side.steps)));
@@ -203,34 +231,16 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
     pub(crate) fn do_deferred(self: &Arc<Self>, work: Deferred<C, R>) {
         match work {
             Deferred::Start { executor, name, mailbox } => {
-                let thread = name.clone();
-                match self.joiner.start(self, executor, name, mailbox) {
-                    Ok(()) => {
-                        let mut core = self.lock();
-                        let now = self.now();
-                        self.observe(&mut core, now, || ObservedKind::ExecutorStarted {
-                            key: executor,
-                            thread,
-                        });
-                    }
-                    Err((error, mailbox)) => executor::never_started(self, executor, &error, mailbox),
+                if let Err((error, mailbox)) = self.joiner.start(self, executor, name, mailbox) {
+                    joiner::never_started(self, executor, &error, mailbox);
                 }
             }
             Deferred::Spawn { entry, home, ticket } => {
                 self.runtime.spawn(tasks::take_step(Arc::clone(self), entry, home, ticket));
             }
             Deferred::Drop(job) => drop(job),
+            Deferred::Leave(home) => drop(step::drop_contained(home, (Outcome::Done, None))),
         }
-    }
-}
-
-fn with_entry<C: Send + 'static, R: Send + 'static>(
-    core: &mut Core<C, R>,
-    key: SessionKey,
-    then: impl FnOnce(&super::entry::Side<C, R>),
-) {
-    if let Some(side) = core.side(key) {
-        then(side);
     }
 }
 

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::executor::Job;
-use super::latch::{Interrupts, Latch};
+use super::latch::{Interrupts, Latch, Unstarted};
 use super::report::StepReport;
 use super::sessions::OpenError;
 use super::tasks::TaskResident;
@@ -32,6 +32,7 @@ pub(crate) struct Entry {
     pub(crate) serial: Mutex<()>,
     /// Calls are to be cut off.
     pub(crate) cut: Latch,
+    pub(crate) unstarted: Unstarted,
     /// Streams are to go.
     pub(crate) go: Latch,
     pub(crate) interrupts: Interrupts,
@@ -48,6 +49,7 @@ impl Entry {
             id,
             serial: Mutex::new(()),
             cut: Latch::default(),
+            unstarted: Unstarted::default(),
             go: Latch::default(),
             interrupts: Interrupts::default(),
             reason: OnceLock::new(),

@@ -9,9 +9,7 @@ use core::pin::Pin;
 use std::boxed::Box;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::string::{String, ToString};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak, mpsc as std_mpsc};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -21,9 +19,10 @@ use tokio::task::{LocalSet, spawn_local};
 use super::call::CallJob;
 use super::entry::Entry;
 use super::environment::{BoxError, Environment};
+use super::observer::ObservedKind;
 use super::shared::{Make, Shared};
 use super::step::{self, Ending, Ticket};
-use crate::{Event, ExecutorKey, Outcome, SessionKey, Step};
+use crate::{ExecutorKey, Outcome, SessionKey, Step};
 
 /// What is sent to an executor.
 pub(crate) enum Job<C: Send + 'static, R: Send + 'static> {
@@ -66,16 +65,27 @@ struct Resident<C, R> {
 type Residents<C, R> = core::cell::RefCell<HashMap<SessionKey, Resident<C, R>>>;
 
 /// The thread's whole life.
-fn serve<C: Send + 'static, R: Send + 'static>(
+pub(crate) fn serve<C: Send + 'static, R: Send + 'static>(
     shared: &Arc<Shared<C, R>>,
+    executor: ExecutorKey,
     mailbox: mpsc::UnboundedReceiver<Job<C, R>>,
 ) {
     let residents = Rc::new(Residents::default());
     let local = LocalSet::new();
     let runtime = shared.runtime.clone();
+    started(shared, executor);
     runtime.block_on(local.run_until(work(Arc::clone(shared), Rc::clone(&residents), mailbox)));
     // Whatever environments spawned here ends here, and whatever is left is dropped here.
     let _ = step::drop_contained((local, residents), (Outcome::Done, None));
+}
+
+/// Told by the thread itself, so that it comes before anything that happens on it.
+fn started<C: Send + 'static, R: Send + 'static>(shared: &Shared<C, R>, executor: ExecutorKey) {
+    let _clock = shared.runtime.enter();
+    let thread = std::thread::current().name().unwrap_or_default().into();
+    let mut core = shared.lock();
+    let now = shared.now();
+    shared.observe(&mut core, now, || ObservedKind::ExecutorStarted { key: executor, thread });
 }
 
 async fn work<C: Send + 'static, R: Send + 'static>(
@@ -91,10 +101,7 @@ async fn work<C: Send + 'static, R: Send + 'static>(
             Job::Step(entry, ticket) => start(take_step(Rc::clone(&residents), entry, ticket)).await,
             Job::Call(job) => {
                 let resident = residents.borrow().get(&job.key()).map(|it| Rc::clone(&it.environment));
-                match resident {
-                    Some(environment) => start(job.run(environment)).await,
-                    None => job.fail(),
-                }
+                start(job.run(resident)).await;
             }
             Job::Stop => return,
         }
@@ -102,8 +109,11 @@ async fn work<C: Send + 'static, R: Send + 'static>(
 }
 
 /// Most steps and calls end at once: only one that has to wait becomes a task.
+///
+/// I7: a panic ends here at the latest (a reply, say, that panics when it is dropped unheard): others live on this thread.
 async fn start(work: impl Future<Output = ()> + 'static) {
-    let mut work: Pin<Box<dyn Future<Output = ()>>> = Box::pin(work);
+    let mut work: Pin<Box<dyn Future<Output = Result<(), _>>>> =
+        Box::pin(AssertUnwindSafe(work).catch_unwind());
     if futures_util::poll!(&mut work).is_pending() {
         spawn_local(work);
     }
@@ -121,8 +131,8 @@ fn build<C: Send + 'static, R: Send + 'static>(
             residents.borrow_mut().insert(entry.key, Resident { environment, closes: Cell::new(0) });
             ticket.finish((Outcome::Done, None));
         }
-        Ok(Err(error)) => ticket.finish((Outcome::Failed, Some(error.to_string()))),
-        Err(panic) => ticket.finish((Outcome::Panicked, Some(step::panic_text(panic.as_ref())))),
+        Ok(Err(error)) => ticket.finish(step::ending(Ok(Err(error)))),
+        Err(panic) => ticket.finish(step::ending(Err(panic))),
     }
 }
 
@@ -137,10 +147,10 @@ async fn take_step<C: Send + 'static, R: Send + 'static>(
         return ticket.finish((Outcome::Done, None));
     };
     let ending = match ticket.step {
-        Step::Enter => step::run(environment.enter(), &entry, ticket.number).await,
-        Step::Leave => step::run(environment.leave(), &entry, ticket.number).await,
+        Step::Enter => step::run(|| environment.enter(), &entry, ticket.number).await,
+        Step::Leave => step::run(|| environment.leave(), &entry, ticket.number).await,
         Step::Build | Step::Drain | Step::Close | Step::CloseAgain | Step::Stop => {
-            let ending = step::run(environment.close(), &entry, ticket.number).await;
+            let ending = step::run(|| environment.close(), &entry, ticket.number).await;
             drop(environment);
             return ticket.finish(evict(&residents, entry.key, ending));
         }
@@ -161,137 +171,4 @@ fn evict<C, R>(residents: &Residents<C, R>, key: SessionKey, ending: Ending) -> 
     }
     let evicted = residents.borrow_mut().remove(&key);
     step::drop_contained(evicted, ending)
-}
-
-/// Joins the threads of executors as they end, so that "stopped" means that the thread is gone.
-#[derive(Default)]
-pub(crate) struct Joiner {
-    ended: OnceLock<std_mpsc::Sender<ExecutorKey>>,
-    handles: Arc<Mutex<HashMap<ExecutorKey, JoinHandle<()>>>>,
-}
-
-/// Tells the joiner that a thread is about to end, however it does.
-struct AboutToEnd {
-    executor: ExecutorKey,
-    joiner: std_mpsc::Sender<ExecutorKey>,
-}
-
-impl Drop for AboutToEnd {
-    fn drop(&mut self) {
-        let _ = self.joiner.send(self.executor);
-    }
-}
-
-impl Joiner {
-    /// Starts an executor's thread.
-    pub(crate) fn start<C: Send + 'static, R: Send + 'static>(
-        &self,
-        shared: &Arc<Shared<C, R>>,
-        executor: ExecutorKey,
-        name: String,
-        mailbox: mpsc::UnboundedReceiver<Job<C, R>>,
-    ) -> Result<(), (std::io::Error, mpsc::UnboundedReceiver<Job<C, R>>)> {
-        let joiner = match self.sender(shared) {
-            Ok(joiner) => joiner,
-            Err(error) => return Err((error, mailbox)),
-        };
-        let end = AboutToEnd { executor, joiner };
-        // In a cell of its own, so that it comes back if there can be no thread.
-        let cell = Arc::new(Mutex::new(Some(mailbox)));
-        let (theirs, their_shared) = (Arc::clone(&cell), Arc::clone(shared));
-        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        let spawned = std::thread::Builder::new().name(name).spawn(move || {
-            let _end = end;
-            let mailbox = theirs.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(mailbox) = mailbox {
-                serve(&their_shared, mailbox);
-            }
-            drop(their_shared);
-        });
-        match spawned {
-            Ok(handle) => {
-                handles.insert(executor, handle);
-                Ok(())
-            }
-            Err(error) => {
-                drop(handles);
-                let mailbox = cell.lock().unwrap_or_else(PoisonError::into_inner).take();
-                Err((error, mailbox.unwrap_or_else(|| mpsc::unbounded_channel().1)))
-            }
-        }
-    }
-
-    fn sender<C: Send + 'static, R: Send + 'static>(
-        &self,
-        shared: &Arc<Shared<C, R>>,
-    ) -> std::io::Result<std_mpsc::Sender<ExecutorKey>> {
-        if let Some(sender) = self.ended.get() {
-            return Ok(sender.clone());
-        }
-        let (sender, receiver) = std_mpsc::channel();
-        let (weak, handles) = (Arc::downgrade(shared), Arc::clone(&self.handles));
-        let runtime = shared.runtime.clone();
-        std::thread::Builder::new().name("session-joiner".into()).spawn(move || {
-            let _clock = runtime.enter();
-            join_all(&receiver, &handles, &weak);
-        })?;
-        // Two at once: the joiner of the one that lost ends by itself.
-        Ok(self.ended.get_or_init(|| sender).clone())
-    }
-}
-
-fn join_all<C: Send + 'static, R: Send + 'static>(
-    ended: &std_mpsc::Receiver<ExecutorKey>,
-    handles: &Mutex<HashMap<ExecutorKey, JoinHandle<()>>>,
-    shared: &Weak<Shared<C, R>>,
-) {
-    while let Ok(executor) = ended.recv() {
-        let handle = handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&executor);
-        let outcome = match handle.map(JoinHandle::join) {
-            Some(Err(_)) => Outcome::Panicked,
-            Some(Ok(())) | None => Outcome::Done,
-        };
-        if let Some(shared) = shared.upgrade() {
-            stopped(&shared, executor, outcome);
-        }
-    }
-}
-
-/// An executor's thread is gone.
-pub(crate) fn stopped<C: Send + 'static, R: Send + 'static>(
-    shared: &Arc<Shared<C, R>>,
-    executor: ExecutorKey,
-    outcome: Outcome,
-) {
-    shared.transition(|core, now| {
-        if core.lifecycle.handle_event(now, Event::Stopped(executor, outcome)).is_ok() {
-            shared.observe(core, now, || super::observer::ObservedKind::ExecutorStopped { key: executor });
-            if core.lane(executor).is_some() {
-                core.lanes[executor.index()] = None;
-            }
-        } else if let Some(lane) = core.lane(executor) {
-            lane.ended = Some(outcome); // before it was told to: remembered for when it will be
-        }
-    });
-}
-
-/// No thread could be started: what waits in the mailbox fails, and so does what will come.
-pub(crate) fn never_started<C: Send + 'static, R: Send + 'static>(
-    shared: &Arc<Shared<C, R>>,
-    executor: ExecutorKey,
-    error: &std::io::Error,
-    mut mailbox: mpsc::UnboundedReceiver<Job<C, R>>,
-) {
-    shared.transition(|core, _| {
-        if let Some(lane) = core.lane(executor) {
-            lane.ended = Some(Outcome::Failed);
-        }
-    });
-    mailbox.close();
-    while let Some(job) = mailbox.recv().now_or_never().flatten() {
-        if let Job::Step(_, ticket) = job {
-            let text = std::format!("no thread could be started: {error}");
-            ticket.finish((Outcome::Failed, Some(text)));
-        }
-    }
 }

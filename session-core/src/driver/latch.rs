@@ -1,4 +1,4 @@
-//! Two signals without a lost wake-up.
+//! Two signals without a lost wake-up, and a count that a signal ends.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -44,6 +44,34 @@ impl Interrupts {
     /// Resolves once this step is to be interrupted. Cancel safe.
     pub(crate) async fn wait(&self, step: u32) {
         wait_until(&self.notify, || self.up_to.load(Ordering::Acquire) >= step).await;
+    }
+}
+
+/// Calls that have begun and not reached the environment: held by their askers, on their way, or waiting for their turn.
+/// They can be ended without asking anybody, and none of them reaches an environment after that.
+#[derive(Debug, Default)]
+pub(crate) struct Unstarted(AtomicU32);
+
+impl Unstarted {
+    const CUT: u32 = 1 << 31;
+
+    /// One more. Only while the session is open, so never after they were cut.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// One is no longer among them: it reaches the environment, or was given up. False if it was cut before.
+    pub(crate) fn take(&self) -> bool {
+        let taken = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+            (count & Self::CUT == 0).then(|| count.saturating_sub(1))
+        });
+        taken.is_ok()
+    }
+
+    /// Cuts them. How many ended by that.
+    pub(crate) fn cut(&self) -> u32 {
+        let before = self.0.fetch_or(Self::CUT, Ordering::AcqRel);
+        if before & Self::CUT == 0 { before } else { 0 }
     }
 }
 

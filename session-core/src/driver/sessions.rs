@@ -10,7 +10,7 @@ use std::vec::Vec;
 
 use tokio::sync::{oneshot, watch};
 
-use super::call::{Call, CallError};
+use super::call::{Call, CallError, Way};
 use super::control::{Control, Status};
 use super::entry::{Closed, Entry, Side};
 use super::environment::{Environment, Factory, TaskEnvironment};
@@ -251,9 +251,10 @@ fn begin<C: Send + 'static, R: Send + 'static>(
     let key = find(&core.lifecycle)?;
     core.lifecycle.begin_call(key)?; // emits no action: nothing to carry out
     let side = core.side(key).ok_or(Refusal::Unknown)?;
-    let (entry, home) = (Arc::clone(&side.entry), side.home.clone());
+    side.entry.unstarted.add();
+    let (entry, way) = (Arc::clone(&side.entry), Way::to(&side.home));
     drop(core);
-    Ok(Call::new(Arc::clone(shared), entry, home))
+    Ok(Call::new(Arc::clone(shared), entry, way))
 }
 
 /// Whoever asked for a session and does not have it yet.

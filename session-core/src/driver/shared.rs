@@ -13,7 +13,9 @@ use tokio::time::Instant;
 
 use super::entry::{Entry, Home, Side};
 use super::environment::{BoxError, Overlap, Unheard};
-use super::executor::{Job, Joiner, LocalResident};
+use super::executor::{Job, LocalResident};
+use super::joiner::Joiner;
+use super::later;
 use super::observer::{BACKLOG, Observed, ObservedKind};
 use super::report::Log;
 use super::step::Ticket;
@@ -80,6 +82,8 @@ pub(crate) enum Deferred<C: Send + 'static, R: Send + 'static> {
         ticket: Ticket<C, R>,
     },
     Drop(Job<C, R>),
+    /// Let go of a session's home: an environment that could not be closed is dropped with it.
+    Leave(Home<C, R>),
 }
 
 impl<C: Send + 'static, R: Send + 'static> Core<C, R> {
@@ -102,6 +106,12 @@ impl<C: Send + 'static, R: Send + 'static> Core<C, R> {
 
     pub(crate) fn all_sides(&self) -> impl Iterator<Item = &Side<C, R>> {
         self.sides.iter().flatten()
+    }
+
+    pub(crate) fn forget_lane(&mut self, key: ExecutorKey) {
+        if self.lane(key).is_some() {
+            self.lanes[key.index()] = None;
+        }
     }
 
     pub(crate) fn lane(&mut self, key: ExecutorKey) -> Option<&mut Lane<C, R>> {
@@ -155,8 +165,8 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
         }
         self.rearm(&mut core);
         drop(core);
-        for work in deferred {
-            self.do_deferred(work);
+        if !deferred.is_empty() {
+            later::after(|| deferred.into_iter().for_each(|work| self.do_deferred(work)));
         }
         result
     }

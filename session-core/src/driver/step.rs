@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 
 use super::entry::{Entry, Side};
 use super::environment::BoxError;
+use super::later;
 use super::shared::Shared;
 use crate::{Event, Outcome, SessionKey, Step};
 
@@ -74,36 +75,47 @@ impl<C: Send + 'static, R: Send + 'static> Ticket<C, R> {
 
 impl<C: Send + 'static, R: Send + 'static> Drop for Ticket<C, R> {
     fn drop(&mut self) {
-        if self.is_due {
-            self.report((Outcome::Panicked, Some("its executor ended".into())), |_| {});
+        if !core::mem::take(&mut self.is_due) {
+            return;
         }
+        let mut answer = Self { shared: Arc::clone(&self.shared), is_due: true, ..*self };
+        later::run(move || answer.report((Outcome::Panicked, Some("its executor ended".into())), |_| {}));
     }
 }
 
 /// Runs a step to its end, its panic, or its interruption.
-pub(crate) async fn run(
-    step: impl Future<Output = Result<(), BoxError>>,
-    entry: &Entry,
-    number: u32,
-) -> Ending {
-    let step = AssertUnwindSafe(step).catch_unwind();
-    tokio::select! {
+pub(crate) async fn run<F>(step: impl FnOnce() -> F, entry: &Entry, number: u32) -> Ending
+where
+    F: Future<Output = Result<(), BoxError>> + Unpin,
+{
+    // Begun in here: a method may panic before there is a future, and a future when it is dropped.
+    let mut step = match std::panic::catch_unwind(AssertUnwindSafe(step)) {
+        Ok(step) => step,
+        Err(panic) => return (Outcome::Panicked, Some(panic_text(panic))),
+    };
+    let ending = tokio::select! {
         biased;
-        result = step => ending(result),
+        result = AssertUnwindSafe(&mut step).catch_unwind() => ending(result),
         () = entry.interrupts.wait(number) => (Outcome::Interrupted, None),
-    }
+    };
+    drop_contained(step, ending)
 }
 
 pub(crate) fn ending(result: Result<Result<(), BoxError>, Box<dyn Any + Send>>) -> Ending {
     match result {
         Ok(Ok(())) => (Outcome::Done, None),
-        Ok(Err(error)) => (Outcome::Failed, Some(error.to_string())),
-        Err(panic) => (Outcome::Panicked, Some(panic_text(panic.as_ref()))),
+        Ok(Err(error)) => (Outcome::Failed, Some(error_text(error))),
+        Err(panic) => (Outcome::Panicked, Some(panic_text(panic))),
     }
 }
 
+/// What an error said. It is written by whoever wrote the environment: its text may panic, too.
+fn error_text(error: BoxError) -> String {
+    std::panic::catch_unwind(AssertUnwindSafe(move || error.to_string())).unwrap_or_else(panic_text)
+}
+
 /// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_text(panic: Box<dyn Any + Send>) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without a text").into()
@@ -113,6 +125,6 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
 pub(crate) fn drop_contained<T>(value: T, ending: Ending) -> Ending {
     match std::panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
         Ok(()) => ending,
-        Err(panic) => (Outcome::Panicked, Some(panic_text(panic.as_ref()))),
+        Err(panic) => (Outcome::Panicked, Some(panic_text(panic))),
     }
 }

@@ -2,7 +2,6 @@
 
 use core::panic::AssertUnwindSafe;
 use std::boxed::Box;
-use std::string::ToString;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -54,10 +53,10 @@ pub(crate) async fn take_step<C: Send + 'static, R: Send + 'static>(
     };
     let number = ticket.number;
     match ticket.step {
-        Step::Enter => ticket.finish(step::run(resident.enter(), &entry, number).await),
-        Step::Leave => ticket.finish(step::run(resident.leave(), &entry, number).await),
+        Step::Enter => ticket.finish(step::run(|| resident.enter(), &entry, number).await),
+        Step::Leave => ticket.finish(step::run(|| resident.leave(), &entry, number).await),
         Step::Build | Step::Drain | Step::Close | Step::CloseAgain | Step::Stop => {
-            let ending = step::run(resident.close(), &entry, number).await;
+            let ending = step::run(|| resident.close(), &entry, number).await;
             let is_last = ending.0.is_done() || ticket.step == Step::CloseAgain;
             if !is_last {
                 return ticket.finish(ending);
@@ -76,7 +75,7 @@ fn build<C: Send + 'static, R: Send + 'static>(shared: &Shared<C, R>, entry: &En
         Ok(Ok(resident)) => {
             ticket.finish_with((Outcome::Done, None), |side| side.home = Home::Tasks(resident));
         }
-        Ok(Err(error)) => ticket.finish((Outcome::Failed, Some(error.to_string()))),
-        Err(panic) => ticket.finish((Outcome::Panicked, Some(step::panic_text(panic.as_ref())))),
+        Ok(Err(error)) => ticket.finish(step::ending(Ok(Err(error)))),
+        Err(panic) => ticket.finish(step::ending(Err(panic))),
     }
 }

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use slab::Slab;
 
@@ -36,7 +37,7 @@ enum Serves {
     Pool(usize),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum State {
     Running,
     /// It was told to stop.
@@ -60,6 +61,33 @@ impl Executors {
 
     pub(super) fn lost(&self) -> usize {
         self.all.iter().filter(|(_, executor)| executor.state == State::Lost).count()
+    }
+
+    /// See [`Lifecycle::digest`](super::Lifecycle::digest). Executors are told apart by who lives on them, not by key.
+    pub(super) fn digest<H: Hasher>(
+        &self,
+        label: &impl Fn(SessionKey) -> Option<usize>,
+        residents: impl Iterator<Item = (SessionKey, Option<ExecutorKey>)> + Clone,
+        hasher: &mut H,
+    ) {
+        let mut all: Vec<_> = (self.all.iter())
+            .map(|(_, it)| {
+                let serves = match it.serves {
+                    Serves::One(_) => None,
+                    Serves::Pool(place) => Some((place, self.pool[place] == Some(it.key))),
+                };
+                let mut here: Vec<_> = (residents.clone())
+                    .filter(|(_, executor)| *executor == Some(it.key))
+                    .map(|(key, _)| label(key))
+                    .collect();
+                here.sort_unstable();
+                let busy = it.busy.map(label);
+                let queue: Vec<_> = it.queue.iter().filter_map(|key| label(*key)).collect();
+                (here, serves, it.state, it.sessions, busy, queue)
+            })
+            .collect();
+        all.sort_unstable();
+        all.hash(hasher);
     }
 
     /// Whether this executor serves one session only.
@@ -211,6 +239,10 @@ impl super::Lifecycle {
             return;
         }
         self.actions.push_back(Action::ExecutorLost(executor));
+        if self.executors.is_own(Some(executor)) {
+            return; // no neighbours: looking for them would make n such losses cost n * n
+        }
+        self.clear_queued_builds(executor);
         let neighbours: Vec<usize> = (self.registry.sessions.iter())
             .filter(|(_, session)| session.executor == Some(executor) && !session.is_written_off())
             .map(|(index, _)| index)
@@ -225,11 +257,18 @@ impl super::Lifecycle {
         }
     }
 
+    /// All at once, since one by one would cost n * n.
+    fn clear_queued_builds(&mut self, executor: ExecutorKey) {
+        let Some(lane) = self.executors.get_mut(executor) else { return };
+        let is_built = |key: &SessionKey| {
+            self.registry.get(*key).is_some_and(|session| !matches!(session.phase, Phase::Building { .. }))
+        };
+        lane.queue.retain(is_built);
+    }
+
     fn move_elsewhere(&mut self, now: Timestamp, index: usize, from: ExecutorKey) {
-        let key = self.registry.sessions[index].key;
         if let Some(lane) = self.executors.get_mut(from) {
             lane.sessions -= 1;
-            lane.queue.retain(|waiting| *waiting != key);
         }
         self.place(index);
         self.begin_blocking(now, index);

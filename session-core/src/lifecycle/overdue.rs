@@ -112,24 +112,29 @@ impl super::Lifecycle {
         let key = self.registry.sessions[index].key;
         self.begin_close(now, index, CloseReason::ExecutorLost);
         if self.registry.get(key).is_some() {
-            if matches!(self.registry.sessions[index].phase, Phase::Draining { .. }) {
-                self.actions.push_back(Action::CutOff(key));
+            let session = &self.registry.sessions[index];
+            if session.stance == Stance::Waiting && matches!(session.phase, Phase::Draining { .. }) {
+                self.interrupt(now, index, Step::Drain);
             }
             self.write_off(now, index);
         }
     }
 
-    /// The time for the whole is over: everything that is left is given up.
+    /// The time for the whole is over: everything that is left is told to end, if it was not yet, and given up.
     pub(super) fn abandon_all(&mut self, now: Timestamp) {
         let left: alloc::vec::Vec<usize> = (self.registry.sessions.iter())
             .filter(|(_, session)| !session.is_written_off())
             .map(|(index, _)| index)
             .collect();
         for index in left {
-            let here = self.registry.sessions.get(index).is_some_and(|session| !session.is_written_off());
-            if here {
-                self.abandon(now, index);
+            let session = self.registry.sessions.get(index).filter(|session| !session.is_written_off());
+            let Some(session) = session else { continue };
+            if let (Some(step), Stance::Waiting) = (session.step(), session.stance)
+                && step != Step::Stop
+            {
+                self.interrupt(now, index, step); // what can be killed is
             }
+            self.abandon(now, index);
         }
     }
 

@@ -188,13 +188,14 @@ impl Registry {
         if limit == 0 {
             return;
         }
-        if self.ended_order.len() >= limit
+        if self.ended.insert(id.clone(), reason).is_some() {
+            return; // an id that was used again keeps its place
+        }
+        self.ended_order.push_back(id.clone());
+        if self.ended_order.len() > limit
             && let Some(oldest) = self.ended_order.pop_front()
         {
             self.ended.remove(&oldest);
-        }
-        if self.ended.insert(id.clone(), reason).is_none() {
-            self.ended_order.push_back(id.clone());
         }
     }
 

@@ -20,20 +20,22 @@ impl super::Lifecycle {
     pub(super) fn call_ended(&mut self, now: Timestamp, key: SessionKey) -> Option<()> {
         let session = self.registry.get_mut(key)?;
         let written_off = session.is_written_off();
-        let (calls, open) = match &mut session.phase {
+        let (last, open) = match &mut session.phase {
             Phase::Active { calls, idle_since } => {
+                *calls = calls.checked_sub(1)?;
                 *idle_since = now;
-                (calls, true)
+                (*calls == 0, true)
             }
-            Phase::Draining { calls, .. } => (calls, false),
+            Phase::Draining { calls, .. } => {
+                *calls = calls.checked_sub(1)?;
+                (*calls == 0, false)
+            }
             Phase::Building { .. }
             | Phase::Entering { .. }
             | Phase::Leaving { .. }
             | Phase::Closing { .. }
             | Phase::Stopping { .. } => return None,
         };
-        *calls = calls.checked_sub(1)?;
-        let last = *calls == 0;
         if !written_off {
             self.registry.calls -= 1;
         }
@@ -107,10 +109,11 @@ impl super::Lifecycle {
         }
     }
 
-    /// Pushing an idle deadline back costs nothing: the earlier one stays, and is set anew when it passes.
+    /// Pushing an idle deadline back costs nothing: the earlier one stays, and is set anew when it passes. While the
+    /// session was used there may be none but the end of its lifetime, if it has one.
     fn arm_idle_if_needed(&mut self, index: usize) {
         let armed = self.registry.deadlines.get(index);
-        if armed.is_none() || armed == self.lifetime_end(index) {
+        if armed == self.lifetime_end(index) {
             self.arm_idle(index);
         }
     }

@@ -1,4 +1,18 @@
-//! Thread and timing facts of the driver.
-#![cfg(feature = "driver")]
+//! What the driver promises, on real threads and on tokio: I1-I10 as far as they concern more than the machine.
 
-mod smoke;
+mod affinity;
+mod budget;
+mod calls;
+mod cancellation;
+mod deadlines;
+mod endings;
+mod executors;
+mod observers;
+mod opening;
+mod panic;
+mod races;
+mod retry;
+mod runtime;
+mod shutdown;
+mod streams;
+mod support;

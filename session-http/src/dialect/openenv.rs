@@ -1,0 +1,142 @@
+//! OpenEnv 0.10 over HTTP: <https://github.com/meta-pytorch/OpenEnv>.
+//!
+//! Where its own server does what nobody should copy (ids that get lost, plain-text errors on a JSON-RPC endpoint, calls
+//! that die under a close), this one does the better thing that its clients understand as well.
+
+mod answer;
+mod body;
+mod docs;
+mod rest;
+mod route;
+mod rpc;
+mod tasks;
+mod validate;
+
+use core::future::Future;
+use core::time::Duration;
+
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use session_core::{Control, SessionId, Sessions};
+use uuid::Uuid;
+
+use self::route::{Found, Route};
+use crate::body::Body;
+use crate::environment::{About, Answer, Call};
+use std::sync::Arc;
+
+/// Whether clients control episodes over HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// They do: `/reset`, `/step` and `/state` are there.
+    #[default]
+    Simulation,
+    /// They don't.
+    Production,
+}
+
+/// The service that OpenEnv's clients talk to. Cheap to clone.
+///
+/// `POST /mcp` is JSON-RPC: `openenv/session/create` and `close`, `tools/list` and `tools/call`, with a session or
+/// without. `/reset`, `/step`, `/state`, `/metadata` and the task routes build an environment for the one request. Beside
+/// OpenEnv's `/health` there are `/livez` (always 200) and `/readyz` (503 as soon as no new session is welcome).
+#[derive(Clone, Debug)]
+pub struct OpenEnv {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    sessions: Sessions<Call, Answer>,
+    about: About,
+    mode: Mode,
+    body_limit: usize,
+    tool_timeout: Duration,
+}
+
+impl OpenEnv {
+    /// Serves these sessions as this environment, in simulation mode, with bodies of at most 64 MiB and tool calls in
+    /// steps of at most 30 s.
+    #[must_use]
+    pub fn new(sessions: Sessions<Call, Answer>, about: About) -> Self {
+        let (body_limit, tool_timeout) = (64 << 20, Duration::from_secs(30));
+        Self { inner: Arc::new(Inner { sessions, about, mode: Mode::default(), body_limit, tool_timeout }) }
+    }
+
+    /// The same in another mode.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Self {
+        self.with(|inner| inner.mode = mode)
+    }
+
+    /// The same with another limit of a request's body, in bytes.
+    #[must_use]
+    pub fn body_limit(self, bytes: usize) -> Self {
+        self.with(|inner| inner.body_limit = bytes)
+    }
+
+    /// The same with another time for tool calls in steps that don't say `timeout_s`.
+    #[must_use]
+    pub fn tool_timeout(self, timeout: Duration) -> Self {
+        self.with(|inner| inner.tool_timeout = timeout)
+    }
+
+    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.inner);
+        change(&mut inner);
+        Self { inner: Arc::new(inner) }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        match route::find(request.uri().path(), self.inner.mode) {
+            Found::Route(route) => self.enter(route, request).await,
+            Found::Slash(path) => answer::redirect(&request, path),
+            Found::Nothing => answer::detail(StatusCode::NOT_FOUND, "Not Found"),
+        }
+    }
+
+    async fn enter(&self, route: Route, request: Request<Incoming>) -> Response<Body> {
+        let allowed = route.method();
+        let is_head = request.method() == Method::HEAD && allowed == Method::GET;
+        if request.method() != allowed && !is_head {
+            return answer::method_not_allowed(&allowed);
+        }
+        let inner = &*self.inner;
+        match route {
+            Route::Mcp => inner.rpc(request).await,
+            Route::Health => answer::json(StatusCode::OK, br#"{"status":"healthy"}"#.as_slice()),
+            Route::Livez => answer::json(StatusCode::OK, br#"{"status":"alive"}"#.as_slice()),
+            Route::Readyz => inner.readiness(),
+            Route::Metadata => inner.metadata().await,
+            Route::Schema => inner.schema(),
+            Route::OpenApi => docs::openapi(inner),
+            Route::Docs => docs::page(&inner.about),
+            Route::Reset => inner.reset(request).await,
+            Route::Step => inner.step(request).await,
+            Route::State => inner.state().await,
+            Route::ListEnvironments => answer::value(StatusCode::OK, &[&inner.about.name]),
+            Route::Tasks(route, environment) => inner.tasks(route, &environment, request).await,
+        }
+    }
+}
+
+impl crate::Service for OpenEnv {
+    fn call(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send {
+        self.answer(request)
+    }
+
+    fn control(&self) -> Control {
+        self.inner.sessions.control()
+    }
+}
+
+impl Clone for Inner {
+    fn clone(&self) -> Self {
+        Self { sessions: self.sessions.clone(), about: self.about.clone(), ..*self }
+    }
+}
+
+/// A name for a new session: 122 bits from the system's random source.
+fn new_id() -> SessionId {
+    SessionId::from_random(Uuid::new_v4().into_bytes())
+}

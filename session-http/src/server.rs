@@ -1,0 +1,302 @@
+//! The lifespan wrapper: start, serve, and end in order.
+
+use core::fmt;
+use core::future::pending;
+use core::pin::{Pin, pin};
+use core::time::Duration;
+use std::io;
+
+use futures_util::stream::{FusedStream, Stream, StreamExt};
+use session_core::{BoxError, Control, Lifespan, Shutdown};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::lifespan::accept::Accepting;
+use crate::lifespan::exit::{Exit, Short};
+use crate::lifespan::log;
+use crate::listener::{self, AnyListener};
+use crate::{Limits, Listener, Service};
+
+type Hook = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+/// Runs a [`Service`] from the start to the exit.
+///
+/// At the end it does, in this order and each within its time:
+/// 1. it is no longer ready: the readiness probe fails, no session is opened, and whoever asks is told why (before
+///    that, during the [`lame_duck`](Self::lame_duck), only the probe fails);
+/// 2. calls in flight may finish;
+/// 3. every session is closed;
+/// 4. shared executors stop;
+/// 5. answers in flight are delivered, idle connections are closed, the listeners go;
+/// 6. the report.
+///
+/// Until step 5 connections are accepted and requests answered, so that probes and late clients hear the truth.
+///
+/// ```no_run
+/// # async fn example(service: impl session_http::Service) -> Result<(), Box<dyn std::error::Error>> {
+/// use session_http::{Server, signals};
+///
+/// let exit = Server::bind("127.0.0.1:8000").await?.serve(service, signals()?).await?;
+/// assert_eq!(exit.code(), 0, "{exit}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "a server does nothing until `serve`"]
+pub struct Server {
+    listeners: Vec<Box<dyn AnyListener>>,
+    limits: Limits,
+    lame_duck: Duration,
+    worst_case: Option<Duration>,
+    hooks: Vec<Hook>,
+}
+
+/// Why a server did not start. Nothing was served.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address can't be listened on.
+    #[error("can't listen on {address}: {source}")]
+    Bind {
+        /// What was asked for.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no listener.
+    #[error("the server has no listener")]
+    NoListener,
+    /// A start-up hook failed. Sessions that it opened are closed again.
+    #[error("start-up failed: {0}")]
+    Hook(#[source] BoxError),
+}
+
+impl Server {
+    /// A server without a listener.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A server that listens on a TCP address, such as `127.0.0.1:8000` or `[::]:8000`; port 0 is any free one.
+    ///
+    /// # Errors
+    /// The address can't be had.
+    pub async fn bind(address: &str) -> Result<Self, StartError> {
+        Ok(Self::new().listen(listener::bind(address).await?))
+    }
+
+    /// Listens here too.
+    pub fn listen(mut self, listener: impl Listener) -> Self {
+        self.listeners.push(Box::new(listener));
+        self
+    }
+
+    /// The limits of connections. Default: [`Limits::default`].
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Runs before anything is served, after the hooks given earlier. If it fails, the server does not start; if the
+    /// shutdown is asked for meanwhile, it is dropped.
+    pub fn on_start(mut self, hook: impl Future<Output = Result<(), BoxError>> + Send + 'static) -> Self {
+        self.hooks.push(Box::pin(hook));
+        self
+    }
+
+    /// How long to serve on, unready, before the shutdown begins: the time that a load balancer needs to notice.
+    /// Default: none. A second signal ends it.
+    pub const fn lame_duck(mut self, lame_duck: Duration) -> Self {
+        self.lame_duck = lame_duck;
+        self
+    }
+
+    /// How long the sessions' shutdown may take at most
+    /// ([`Config::worst_case_shutdown`](session_core::Config::worst_case_shutdown)): for the line in the log that says
+    /// what an orchestrator's grace must exceed.
+    pub const fn worst_case(mut self, worst_case: Duration) -> Self {
+        self.worst_case = Some(worst_case);
+        self
+    }
+
+    /// Where it listens, as URLs.
+    pub fn urls(&self) -> Vec<String> {
+        self.listeners.iter().map(|listener| listener.url()).collect()
+    }
+
+    /// Starts, serves until the first item of `signals` (or until somebody else shuts the sessions down), and ends. A
+    /// further item makes it a forced shutdown. A stream that ends asks for nothing.
+    ///
+    /// Not cancel safe: dropped, it cuts every connection, and the sessions end only with the last handle to them.
+    ///
+    /// # Errors
+    /// It did not start. A hook that fails does so after every session is closed again.
+    pub async fn serve<S, G>(self, service: S, signals: G) -> Result<Exit, StartError>
+    where
+        S: Service,
+        G: Stream<Item = Shutdown> + Send,
+    {
+        if self.listeners.is_empty() {
+            return Err(StartError::NoListener);
+        }
+        let (urls, budget) = (self.urls(), Budget::of(&self));
+        let control = service.control();
+        let mut log = Following(tokio::spawn(log::follow(control.subscribe(), control.clone())));
+        let mut signals = pin!(signals.fuse());
+        let started = tokio::select! {
+            biased;
+            how = next(signals.as_mut()) => Some(how),
+            ran = run_all(self.hooks) => match ran {
+                Ok(()) => None,
+                Err(error) => {
+                    control.shutdown(Shutdown::Graceful).await;
+                    log.rest().await;
+                    return Err(StartError::Hook(error));
+                }
+            },
+        };
+        let accepting = Accepting::begin(self.listeners, &service, self.limits);
+        for url in urls {
+            tracing::info!("listening on {url}");
+        }
+        tracing::info!("{budget}");
+        let how = match started {
+            Some(how) => how,
+            None => until_asked(signals.as_mut(), &control).await,
+        };
+        let ending = Ending { control, began: Instant::now(), how };
+        let exit = ending.run(&service, &budget, accepting, signals).await;
+        log.rest().await;
+        Ok(exit)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut server = f.debug_struct("Server");
+        server.field("urls", &self.urls()).field("limits", &self.limits).field("lame_duck", &self.lame_duck);
+        server.field("worst_case", &self.worst_case).field("hooks", &self.hooks.len()).finish()
+    }
+}
+
+async fn run_all(hooks: Vec<Hook>) -> Result<(), BoxError> {
+    for hook in hooks {
+        hook.await?;
+    }
+    Ok(())
+}
+
+/// The next signal. Cancel safe.
+async fn next<G: FusedStream<Item = Shutdown>>(mut signals: Pin<&mut G>) -> Shutdown {
+    match signals.next().await {
+        Some(how) => how,
+        None => pending().await,
+    }
+}
+
+/// Waits until somebody wants the end: a signal, or whoever else has the sessions.
+async fn until_asked<G: FusedStream<Item = Shutdown>>(signals: Pin<&mut G>, control: &Control) -> Shutdown {
+    let mut lifespan = control.lifespan();
+    tokio::select! {
+        how = next(signals) => how,
+        _ = lifespan.wait_for(|lifespan| *lifespan != Lifespan::Running) => Shutdown::Graceful,
+    }
+}
+
+/// What the end may take.
+struct Budget {
+    lame_duck: Duration,
+    sessions: Option<Duration>,
+    connections: Duration,
+}
+
+impl Budget {
+    const fn of(server: &Server) -> Self {
+        let (sessions, connections) = (server.worst_case, server.limits.connection_drain);
+        Self { lame_duck: server.lame_duck, sessions, connections }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lame_duck, sessions, connections } = self;
+        let (duck, drain) = (Short(*lame_duck), Short(*connections));
+        match sessions {
+            Some(sessions) => {
+                let sum = Short(*lame_duck + *sessions + *connections);
+                let sessions = Short(*sessions);
+                write!(f, "a shutdown takes at most {sum} (lame duck {duck}, sessions {sessions}, ")?;
+                write!(f, "connections {drain}): an orchestrator's termination grace must exceed it")
+            }
+            None => write!(f, "a shutdown takes what its sessions need, lame duck {duck}, connections {drain}"),
+        }
+    }
+}
+
+/// The end has been asked for.
+struct Ending {
+    control: Control,
+    began: Instant,
+    how: Shutdown,
+}
+
+impl Ending {
+    async fn run<S, G>(
+        self,
+        service: &S,
+        budget: &Budget,
+        accepting: Accepting,
+        mut signals: Pin<&mut G>,
+    ) -> Exit
+    where
+        S: Service,
+        G: FusedStream<Item = Shutdown>,
+    {
+        let Self { control, began, how } = self;
+        let how = match how {
+            Shutdown::Graceful if !budget.lame_duck.is_zero() => {
+                tracing::info!(lame_duck = ?budget.lame_duck, "unready, and serving on");
+                service.step_back();
+                tokio::select! {
+                    () = sleep(budget.lame_duck) => how,
+                    _ = next(signals.as_mut()) => Shutdown::Forced,
+                }
+            }
+            Shutdown::Graceful | Shutdown::Forced => how,
+        };
+        control.begin_shutdown(how);
+        let sessions = loop {
+            tokio::select! {
+                report = control.stopped() => break report,
+                _ = next(signals.as_mut()) => control.begin_shutdown(Shutdown::Forced),
+            }
+        };
+        let until = async {
+            tokio::select! {
+                () = sleep(budget.connections) => {}
+                _ = next(signals) => {}
+            }
+        };
+        let connections = accepting.finish(until).await;
+        Exit { sessions, connections, took: began.elapsed() }
+    }
+}
+
+/// The log's task; ends with the server's.
+struct Following(JoinHandle<()>);
+
+/// How long the log may take for what it has not written yet.
+const LOG_REST: Duration = Duration::from_secs(1);
+
+impl Following {
+    /// Lets it write what has happened until now.
+    async fn rest(&mut self) {
+        // Too late or panicked: then the log lacks some lines, and the report has them all.
+        let _ = timeout(LOG_REST, &mut self.0).await;
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
