@@ -92,7 +92,12 @@ mod tests {
     fn counted() -> (Body, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let theirs = Arc::clone(&count);
-        (Body::or_else("id", move || drop(theirs.fetch_add(1, Ordering::SeqCst))), count)
+        (
+            Body::or_else("id", move || {
+                let _ = theirs.fetch_add(1, Ordering::SeqCst);
+            }),
+            count,
+        )
     }
 
     #[tokio::test]

@@ -11,8 +11,8 @@ pub use about::{About, ActionKind, Schemas};
 pub use call::{Action, Arguments, Call, Reset, Step, TaskQuery, ToolCall};
 pub use echo::EchoEnvironment;
 pub use failure::{Failure, Invalid};
-pub use reply::{Metadata, Observation, Reply, ToolResult};
 pub(crate) use reply::Shown;
+pub use reply::{Metadata, Observation, Reply, ToolResult};
 pub use tool::Tool;
 
 /// What an environment answers to a [`Call`].

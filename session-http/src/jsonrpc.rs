@@ -78,7 +78,7 @@ struct Members<'a> {
 }
 
 /// A key of an object, borrowed if it has no escapes.
-struct Key<'a>(Cow<'a, str>);
+pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -153,7 +153,9 @@ pub(crate) fn read(body: &[u8]) -> Result<Request<'_>, Unreadable<'_>> {
 
 fn not_an_object(text: &str) -> Error {
     match serde_json::from_str::<IgnoredAny>(text) {
-        Ok(_) => Error::invalid_request("Invalid request: one JSON object is expected; batches are not supported"),
+        Ok(_) => {
+            Error::invalid_request("Invalid request: one JSON object is expected; batches are not supported")
+        }
         Err(_) => Error::parse(),
     }
 }
@@ -242,7 +244,9 @@ mod tests {
 
     #[test]
     fn ids_are_echoed_exactly() {
-        for id in ["1", "0", "-7", "9223372036854775808", "1180591620717411303424", "\"\"", "\"\\u0061\"", "null"] {
+        for id in
+            ["1", "0", "-7", "9223372036854775808", "1180591620717411303424", "\"\"", "\"\\u0061\"", "null"]
+        {
             assert_eq!(id_of(id), id);
         }
     }
@@ -304,7 +308,8 @@ mod tests {
     fn answers_have_their_members_in_order() {
         let id = serde_json::value::to_raw_value(&7).unwrap();
         assert_eq!(result(Some(&id), &[1]), br#"{"jsonrpc":"2.0","id":7,"result":[1]}"#);
-        let expected = br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":null}}"#;
+        let expected =
+            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":null}}"#;
         assert_eq!(error(None, &Error::parse()), expected);
     }
 }

@@ -10,13 +10,26 @@
 //! The whole of a server of your own is in `examples/counter.rs`.
 
 mod body;
+mod connection;
 mod dialect;
 mod environment;
 mod jsonrpc;
+mod lifespan;
+mod limits;
+mod listener;
+mod server;
+mod service;
+pub mod settings;
 
 pub use body::Body;
 pub use dialect::openenv::{Mode, OpenEnv};
 pub use environment::{
-    About, Action, ActionKind, Answer, Arguments, Call, EchoEnvironment, Failure, Invalid, Metadata, Observation,
-    Reply, Reset, Schemas, Step, TaskQuery, Tool, ToolCall, ToolResult,
+    About, Action, ActionKind, Answer, Arguments, Call, EchoEnvironment, Failure, Invalid, Metadata,
+    Observation, Reply, Reset, Schemas, Step, TaskQuery, Tool, ToolCall, ToolResult,
 };
+pub use lifespan::exit::{ConnectionReport, Exit};
+pub use lifespan::signals::signals;
+pub use limits::Limits;
+pub use listener::Listener;
+pub use server::{Server, StartError};
+pub use service::Service;

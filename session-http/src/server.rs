@@ -227,7 +227,9 @@ impl fmt::Display for Budget {
                 write!(f, "a shutdown takes at most {sum} (lame duck {duck}, sessions {sessions}, ")?;
                 write!(f, "connections {drain}): an orchestrator's termination grace must exceed it")
             }
-            None => write!(f, "a shutdown takes what its sessions need, lame duck {duck}, connections {drain}"),
+            None => {
+                write!(f, "a shutdown takes what its sessions need, lame duck {duck}, connections {drain}")
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 mod answer;
 mod body;
 mod docs;
+mod params;
 mod rest;
 mod route;
 mod rpc;
@@ -101,21 +102,47 @@ impl OpenEnv {
         if request.method() != allowed && !is_head {
             return answer::method_not_allowed(&allowed);
         }
-        let inner = &*self.inner;
+        match (is_head, self.inner.at_once(&route)) {
+            // A probe never builds an environment.
+            (true, known) => answer::without_body(known.unwrap_or_else(|| answer::json(StatusCode::OK, ""))),
+            (false, Some(known)) => known,
+            (false, None) => self.inner.take(route, request).await,
+        }
+    }
+}
+
+impl Inner {
+    /// What needs no environment and no body.
+    fn at_once(&self, route: &Route) -> Option<Response<Body>> {
         match route {
-            Route::Mcp => inner.rpc(request).await,
-            Route::Health => answer::json(StatusCode::OK, br#"{"status":"healthy"}"#.as_slice()),
-            Route::Livez => answer::json(StatusCode::OK, br#"{"status":"alive"}"#.as_slice()),
-            Route::Readyz => inner.readiness(),
-            Route::Metadata => inner.metadata().await,
-            Route::Schema => inner.schema(),
-            Route::OpenApi => docs::openapi(inner),
-            Route::Docs => docs::page(&inner.about),
-            Route::Reset => inner.reset(request).await,
-            Route::Step => inner.step(request).await,
-            Route::State => inner.state().await,
-            Route::ListEnvironments => answer::value(StatusCode::OK, &[&inner.about.name]),
-            Route::Tasks(route, environment) => inner.tasks(route, &environment, request).await,
+            Route::Health => Some(answer::json(StatusCode::OK, br#"{"status":"healthy"}"#.as_slice())),
+            Route::Livez => Some(answer::json(StatusCode::OK, br#"{"status":"alive"}"#.as_slice())),
+            Route::Readyz => Some(self.readiness()),
+            Route::Schema => Some(self.schema()),
+            Route::OpenApi => Some(docs::openapi(self)),
+            Route::Docs => Some(docs::page(self)),
+            Route::ListEnvironments => Some(answer::value(StatusCode::OK, &[&self.about.name])),
+            Route::Mcp | Route::Metadata | Route::Reset | Route::Step | Route::State | Route::Tasks(_, _) => {
+                None
+            }
+        }
+    }
+
+    async fn take(&self, route: Route, request: Request<Incoming>) -> Response<Body> {
+        match route {
+            Route::Mcp => self.rpc(request).await,
+            Route::Metadata => self.metadata().await,
+            Route::Reset => self.reset(request).await,
+            Route::Step => self.step(request).await,
+            Route::State => self.state().await,
+            Route::Tasks(route, environment) => self.tasks(route, &environment, request).await,
+            Route::Health
+            | Route::Livez
+            | Route::Readyz
+            | Route::Schema
+            | Route::OpenApi
+            | Route::Docs
+            | Route::ListEnvironments => answer::detail(StatusCode::NOT_FOUND, "Not Found"), // answered at once
         }
     }
 }

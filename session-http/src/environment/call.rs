@@ -62,19 +62,15 @@ impl ToolCall {
     }
 }
 
-/// A JSON object, as it was sent.
+/// The arguments of a tool, as they were sent: an object if the client is right.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments(Option<Box<RawValue>>);
 
 impl Arguments {
-    /// These arguments, if they are an object; `null` counts as none.
+    /// These arguments; `null` counts as none.
     #[must_use]
-    pub fn new(json: Option<&RawValue>) -> Option<Self> {
-        match json.map(RawValue::get) {
-            None | Some("null") => Some(Self(None)),
-            Some(text) if text.starts_with('{') => Some(Self(json.map(ToOwned::to_owned))),
-            Some(_) => None,
-        }
+    pub fn new(json: Option<&RawValue>) -> Self {
+        Self(json.filter(|json| json.get() != "null").map(ToOwned::to_owned))
     }
 
     /// The JSON text.
@@ -83,12 +79,21 @@ impl Arguments {
         self.0.as_ref().map_or("{}", |json| json.get())
     }
 
-    /// The arguments as the type that describes them.
+    /// The arguments as the type that describes them. Of duplicate members the last counts.
     ///
     /// # Errors
     /// [`Failure::InvalidArguments`] with a text that names what does not fit.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_str(self.as_json()).map_err(|error| Failure::InvalidArguments(error.to_string()))
+        let text = self.as_json();
+        if !text.starts_with('{') {
+            return Err(Failure::InvalidArguments("they must be an object".into()));
+        }
+        serde_json::from_str(text).or_else(|error| {
+            // A map keeps the last of duplicates, which the derived type refuses.
+            let invalid = |error: serde_json::Error| Failure::InvalidArguments(error.to_string());
+            let map: Map<String, Value> = serde_json::from_str(text).map_err(invalid)?;
+            T::deserialize(Value::Object(map)).map_err(|_| invalid(error))
+        })
     }
 }
 
@@ -174,5 +179,32 @@ impl TaskQuery {
             Self::Get { .. } => "get_task",
             Self::Range { .. } => "get_task_range",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<std::collections::BTreeMap<String, i64>, String> {
+        let raw: Box<RawValue> = serde_json::from_str(text).unwrap();
+        Arguments::new(Some(&raw)).parse().map_err(|failure| failure.to_string())
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Named {
+        a: i64,
+    }
+
+    #[test]
+    fn null_is_no_arguments_and_anything_but_an_object_is_refused() {
+        assert!(parse("null").unwrap().is_empty());
+        assert_eq!(parse("[1]").unwrap_err(), "Invalid arguments: they must be an object");
+    }
+
+    #[test]
+    fn of_duplicate_members_the_last_counts() {
+        let raw: Box<RawValue> = serde_json::from_str(r#"{"a":1,"a":2}"#).unwrap();
+        assert_eq!(Arguments::new(Some(&raw)).parse::<Named>().unwrap().a, 2);
     }
 }

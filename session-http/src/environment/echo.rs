@@ -74,7 +74,9 @@ impl EchoEnvironment {
     fn state(&self) -> Answer {
         let episode = self.episode();
         let state = [("episode_id", Value::from(episode.id.as_str())), ("step_count", episode.steps.into())];
-        Ok(Reply::State(state.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>()))
+        Ok(Reply::State(
+            state.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
+        ))
     }
 }
 

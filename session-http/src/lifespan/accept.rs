@@ -113,7 +113,10 @@ impl<S: Service> Front<S> {
         let Ok(permit) = Arc::clone(&self.counts.free).try_acquire_owned() else {
             if self.counts.refused.fetch_add(1, Ordering::Relaxed) == 0 {
                 let limit = self.limits.connections;
-                tracing::warn!(limit, "too many connections: refusing with 503 (further ones are only counted)");
+                tracing::warn!(
+                    limit,
+                    "too many connections: refusing with 503 (further ones are only counted)"
+                );
             }
             if refusals.len() < REFUSALS {
                 refusals.spawn(connection::refuse(stream));
@@ -122,13 +125,8 @@ impl<S: Service> Front<S> {
         };
         self.counts.served.fetch_add(1, Ordering::Relaxed);
         let (service, protocol) = (self.service.clone(), Arc::clone(&self.protocol));
-        let serving = connection::serve(
-            stream,
-            service,
-            protocol,
-            self.limits.header_timeout,
-            self.closing.clone(),
-        );
+        let serving =
+            connection::serve(stream, service, protocol, self.limits.header_timeout, self.closing.clone());
         connections.spawn(async move {
             serving.await;
             drop(permit);

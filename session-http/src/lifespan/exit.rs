@@ -49,7 +49,11 @@ impl fmt::Display for Exit {
             faults(f, session)?;
         }
         if sessions.leaked_threads > 0 {
-            writeln!(f, "{} left behind, hanging in an environment", Many(sessions.leaked_threads, "thread"))?;
+            writeln!(
+                f,
+                "{} left behind, hanging in an environment",
+                Many(sessions.leaked_threads, "thread")
+            )?;
         }
         let ConnectionReport { served, refused, cut } = connections;
         write!(f, "connections: {served} served, {refused} refused, {cut} cut")

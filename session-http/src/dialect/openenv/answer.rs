@@ -1,7 +1,8 @@
 //! Answers over HTTP.
 
-use http::header::{ALLOW, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use hyper::body::Body as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 use session_core::{CallError, OpenError, Refusal};
@@ -52,6 +53,15 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
+/// The answer to HEAD: the same, with the length of what is left out.
+pub(super) fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        head.headers.insert(CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
+}
+
 pub(super) fn html(page: String) -> Response<Body> {
     let mut response = json(StatusCode::OK, page);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
@@ -96,12 +106,13 @@ pub(super) fn not_opened(error: &OpenError) -> Response<Body> {
             unavailable(&Refusal::Draining.to_string())
         }
         // What OpenEnv's server answers, to the letter.
-        OpenError::Failed { .. } => {
+        OpenError::Failed { reason: session_core::CloseReason::BuildFailed, .. } => {
             let mut response = json(StatusCode::INTERNAL_SERVER_ERROR, b"Internal Server Error".as_slice());
             let text = HeaderValue::from_static("text/plain; charset=utf-8");
             response.headers_mut().insert(CONTENT_TYPE, text);
             response
         }
+        OpenError::Failed { message, .. } => detail(StatusCode::INTERNAL_SERVER_ERROR, message),
     }
 }
 

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Inner, Mode, answer};
 use crate::body::Body;
-use crate::environment::About;
 
 /// Path, method, what it is for.
 const ALWAYS: &[(&str, &str, &str)] = &[
@@ -29,9 +28,12 @@ const CONTROLS: &[(&str, &str, &str)] = &[
     ("/state", "get", "The state of an environment made for this request."),
 ];
 
+fn operations(inner: &Inner) -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    ALWAYS.iter().chain(if inner.mode == Mode::Simulation { CONTROLS } else { &[] })
+}
+
 pub(super) fn openapi(inner: &Inner) -> Response<Body> {
-    let controls = if inner.mode == Mode::Simulation { CONTROLS } else { &[] };
-    let paths: Map<String, Value> = ALWAYS.iter().chain(controls).map(operation).collect();
+    let paths: Map<String, Value> = operations(inner).map(operation).collect();
     let schemas = &inner.about.schemas;
     let document = json!({
         "openapi": "3.1.0",
@@ -51,23 +53,26 @@ fn operation((path, method, summary): &(&str, &str, &str)) -> (String, Value) {
     let mut operation = json!({ "summary": summary, "responses": { "200": { "description": "OK" } } });
     if path.contains("{env_name}") {
         let schema = json!({ "type": "string" });
-        operation["parameters"] = json!([{ "name": "env_name", "in": "path", "required": true, "schema": schema }]);
+        operation["parameters"] =
+            json!([{ "name": "env_name", "in": "path", "required": true, "schema": schema }]);
     }
     if *method == "post" {
-        operation["requestBody"] = json!({ "content": { "application/json": { "schema": { "type": "object" } } } });
+        operation["requestBody"] =
+            json!({ "content": { "application/json": { "schema": { "type": "object" } } } });
     }
     ((*path).to_owned(), json!({ *method: operation }))
 }
 
-pub(super) fn page(about: &About) -> Response<Body> {
-    let rows: String = ALWAYS
-        .iter()
-        .chain(CONTROLS)
+pub(super) fn page(inner: &Inner) -> Response<Body> {
+    let rows: String = operations(inner)
         .map(|(path, method, summary)| {
-            format!("<tr><td><code>{}</code></td><td><code>{path}</code></td><td>{summary}</td></tr>\n", method.to_uppercase())
+            format!(
+                "<tr><td><code>{}</code></td><td><code>{path}</code></td><td>{summary}</td></tr>\n",
+                method.to_uppercase()
+            )
         })
         .collect();
-    let name = escaped(&about.class);
+    let name = escaped(&inner.about.class);
     answer::html(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{name}</title>\n\
          <style>body{{font-family:sans-serif;margin:2em}}td{{padding:.2em 1em .2em 0}}</style></head>\n\

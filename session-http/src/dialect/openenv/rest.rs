@@ -10,7 +10,7 @@ use session_core::{CallError, OpenError};
 
 use super::{Inner, answer, body, new_id, validate};
 use crate::body::Body;
-use crate::environment::{Action, Call, Failure, Observation, Reply, Step, Tool, ToolResult};
+use crate::environment::{Action, Call, Failure, Metadata, Observation, Reply, Step, Tool, ToolResult};
 
 /// What keeps a request from its reply.
 pub(super) enum Trouble {
@@ -55,6 +55,9 @@ impl Inner {
     pub(super) async fn metadata(&self) -> Response<Body> {
         match self.ask_once(Call::Metadata, Duration::MAX).await {
             Ok(Reply::Metadata(metadata)) => answer::value(StatusCode::OK, &metadata),
+            Err(Trouble::Failed(Failure::Unsupported(_))) => {
+                answer::value(StatusCode::OK, &Metadata::named(&self.about.class))
+            }
             Ok(_) => answer::unfitting("metadata"),
             Err(trouble) => trouble.response(),
         }
@@ -83,14 +86,13 @@ impl Inner {
 
     pub(super) async fn reset(&self, request: Request<Incoming>) -> Response<Body> {
         let headers = request.headers().clone();
-        let reset = match body::read(request, self.body_limit).await {
+        let body = match body::read(request, self.body_limit).await {
             Ok(body) => validate::object(&headers, &body),
             Err(refused) => return refused,
         };
-        let reset = match reset.map(|body| validate::reset(body.unwrap_or_default())) {
-            Ok(Ok(reset)) => reset,
-            Ok(Err(problems)) => return answer::invalid(&problems),
-            Err(refused) => return refused,
+        let reset = match body.and_then(|body| validate::reset(body.unwrap_or_default())) {
+            Ok(reset) => reset,
+            Err(problems) => return answer::invalid(&problems),
         };
         match self.ask_once(Call::Reset(reset), Duration::MAX).await {
             Ok(Reply::Observation(observation)) => answer::value(StatusCode::OK, &Episode::of(&observation)),
@@ -105,11 +107,10 @@ impl Inner {
             Ok(body) => validate::object(&headers, &body),
             Err(refused) => return refused,
         };
-        let step = match body {
-            Ok(Some(body)) => validate::step(body, self.about.action),
-            Ok(None) => Err(validate::no_body()),
-            Err(refused) => return refused,
-        };
+        let step = body.and_then(|body| match body {
+            Some(body) => validate::step(body, self.about.action),
+            None => Err(validate::no_body()),
+        });
         match step {
             Ok((step, timeout)) => self.take_step(step, timeout).await,
             Err(problems) => answer::invalid(&problems),
@@ -122,11 +123,11 @@ impl Inner {
             Action::CallTool(call) => Some(call.name.clone()),
             Action::ListTools | Action::Typed(_) => None,
         };
-        let limit = timeout.unwrap_or(if tool.is_some() { self.tool_timeout } else { Duration::MAX });
+        let limit = timeout.unwrap_or_else(|| if tool.is_some() { self.tool_timeout } else { Duration::MAX });
         match (self.ask_once(Call::Step(step), limit).await, tool) {
             (Ok(reply), tool) => stepped(&reply, tool.as_deref()),
             (Err(Trouble::TimedOut), Some(tool)) => {
-                let text = format!("Tool '{tool}' timed out after {} seconds", limit.as_secs_f64());
+                let text = format!("Tool '{tool}' timed out after {:?} seconds", limit.as_secs_f64());
                 tool_error(&tool, "timeout", &text)
             }
             (Err(Trouble::Failed(failure)), Some(tool)) => tool_failed(&tool, &failure),

@@ -2,17 +2,16 @@
 
 use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use session_core::{CallError, CloseReason, OneShot, OpenError, Refusal, Session};
+use session_core::{CallError, CloseReason, OpenError, Refusal, Session};
 
+use super::params::Params;
 use super::{Inner, answer, body, new_id};
 use crate::body::Body;
 use crate::environment::{Answer, Arguments, Call, Failure, Reply, Tool, ToolCall};
 use crate::jsonrpc::{self, Error, Unreadable};
-
-type SessionCall = session_core::Call<Call, Answer>;
 
 /// What goes wrong with a request, and why its session is no more, if that is it.
 struct Problem {
@@ -32,17 +31,6 @@ enum Said {
     Result(Vec<u8>),
     /// A session, and the answer that tells its id.
     Opened(Session<Call, Answer>, Vec<u8>),
-}
-
-/// The members of `params` that mean anything here.
-#[derive(Default, Deserialize)]
-struct Params<'a> {
-    #[serde(borrow)]
-    session_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -119,22 +107,24 @@ impl Inner {
     }
 
     async fn dispatch(&self, request: &jsonrpc::Request<'_>) -> Result<Said, Problem> {
-        let params = match request.params {
-            Some(params) => serde_json::from_str(params.get())
-                .map_err(|error| Error::invalid_params(format!("Invalid params: {error}")))?,
-            None => Params::default(),
+        let params = Params::read(request.params);
+        let wanted = match &*request.method {
+            "openenv/session/create" => return self.create(request.id).await,
+            "openenv/session/close" => return self.close(request.id, &params).await,
+            "tools/list" => Ok(Call::ListTools),
+            "tools/call" => tool_call(&params).map(Call::CallTool),
+            method => Err(Error::method_not_found(method)),
         };
-        match &*request.method {
-            "openenv/session/create" => self.create(request.id).await,
-            "openenv/session/close" => self.close(request.id, &params).await,
-            method => {
-                // The session is looked up first: an unknown one is told before an unknown method.
-                let call = self.session_call(params.session_id)?;
-                match method {
-                    "tools/list" => self.list_tools(request.id, call).await,
-                    "tools/call" => self.call_tool(request.id, call, &params).await,
-                    method => Err(Error::method_not_found(method).into()),
+        let session_id = named_session(&params)?;
+        match wanted {
+            Ok(call) => self.ask(request.id, session_id, call).await,
+            // An unknown session is told before anything else that is wrong. No call is begun for a request that can't
+            // be one: it would renew the session's idle clock.
+            Err(error) => {
+                if let Some(id) = session_id {
+                    self.sessions.find(&id).map_err(|refusal| refusal_of(&refusal, &id))?;
                 }
+                Err(error.into())
             }
         }
     }
@@ -161,56 +151,41 @@ impl Inner {
         Ok(Said::Result(jsonrpc::result(id, &said)))
     }
 
-    /// Begins a call on the session that is named; `None` if none is.
-    fn session_call(&self, session_id: Option<&RawValue>) -> Result<Option<SessionCall>, Problem> {
-        let session_id = match session_id.map(parse) {
-            None | Some(Value::Null) => return Ok(None),
-            Some(Value::String(text)) if !text.is_empty() => text,
-            Some(Value::Number(number)) if number.as_f64() != Some(0.0) => number.to_string(),
-            Some(_) => return Err(not_a_string().into()),
-        };
-        let call = self.sessions.begin_call(&session_id);
-        call.map(Some).map_err(|refusal| refusal_of(&refusal, &session_id))
-    }
-
-    async fn list_tools(&self, id: Option<&RawValue>, call: Option<SessionCall>) -> Result<Said, Problem> {
-        let text = match self.ask(call, Call::ListTools).await? {
-            Reply::Tools(tools) => {
-                jsonrpc::result(id, &Tools { tools: tools.iter().map(Listed::new).collect() })
-            }
-            Reply::Raw(raw) => jsonrpc::result(id, &raw),
-            other => return Err(unfitting(&other, "a list of tools").into()),
-        };
-        Ok(Said::Result(text))
-    }
-
-    async fn call_tool(
+    /// Asks the session's environment, or one that is made for this request. Its teardown goes on after the answer.
+    async fn ask(
         &self,
         id: Option<&RawValue>,
-        call: Option<SessionCall>,
-        params: &Params<'_>,
+        session_id: Option<String>,
+        call: Call,
     ) -> Result<Said, Problem> {
-        let tool = tool_call(params)?;
-        let text = match self.ask(call, Call::CallTool(tool)).await? {
-            Reply::ToolResult(result) => jsonrpc::result(id, &result),
-            Reply::Raw(raw) => jsonrpc::result(id, &raw),
-            other => return Err(unfitting(&other, "the result of a tool").into()),
-        };
-        Ok(Said::Result(text))
-    }
-
-    /// Asks the session's environment, or one that is made for this request. Its teardown goes on after the answer.
-    async fn ask(&self, call: Option<SessionCall>, what: Call) -> Result<Reply, Problem> {
-        let answer = match call {
-            Some(call) => call.run(what).await,
+        let lists = matches!(call, Call::ListTools);
+        let answer = match session_id {
+            Some(name) => {
+                let begun = self.sessions.begin_call(&name).map_err(|refusal| refusal_of(&refusal, &name))?;
+                begun.run(call).await
+            }
             None => {
                 let one_shot = self.sessions.open_one_shot(new_id()).await;
-                let one_shot: OneShot<_, _> = one_shot.map_err(|error| self.not_opened(error))?;
-                one_shot.call(what).await
+                one_shot.map_err(|error| self.not_opened(error))?.call(call).await
             }
         };
-        let answer = answer.map_err(|error| call_error(&error))?;
-        answer.map_err(|failure| failure_error(&failure).into())
+        let reply = answer.map_err(|error| call_error(&error))?.map_err(|failure| failure_error(&failure))?;
+        match reply {
+            Reply::Tools(tools) if lists => {
+                let tools = tools.iter().map(Listed::new).collect();
+                Ok(Said::Result(jsonrpc::result(id, &Tools { tools })))
+            }
+            Reply::ToolResult(result) if !lists => Ok(Said::Result(jsonrpc::result(id, &result))),
+            Reply::Raw(raw) => Ok(Said::Result(jsonrpc::result(id, &raw))),
+            other @ (Reply::Metadata(_)
+            | Reply::Tools(_)
+            | Reply::ToolResult(_)
+            | Reply::Observation(_)
+            | Reply::State(_)
+            | Reply::Tasks(_)) => {
+                Err(Error::internal(format!("the environment's reply does not fit: {other:?}")).into())
+            }
+        }
     }
 
     fn not_opened(&self, error: OpenError) -> Problem {
@@ -240,10 +215,19 @@ fn tool_call(params: &Params<'_>) -> Result<ToolCall, Error> {
         Some(Value::String(name)) => name,
         Some(_) => return Err(Error::invalid_params("Invalid params - 'name' must be a string")),
     };
-    let arguments = Arguments::new(params.arguments);
-    let arguments =
-        arguments.ok_or_else(|| Error::invalid_params("Invalid params - 'arguments' must be an object"))?;
-    Ok(ToolCall { name, arguments })
+    Ok(ToolCall { name, arguments: Arguments::new(params.arguments) })
+}
+
+/// The session that a request names, if it names one.
+fn named_session(params: &Params<'_>) -> Result<Option<String>, Error> {
+    match params.session_id.map(parse) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
+        Some(Value::Number(number)) if number.as_f64() != Some(0.0) => Ok(Some(number.to_string())),
+        Some(Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            Err(not_a_string())
+        }
+    }
 }
 
 fn not_a_string() -> Error {
@@ -277,7 +261,8 @@ fn refusal_of(refusal: &Refusal, session_id: &str) -> Problem {
             Error::server(text, json!({ "active_sessions": open, "max_sessions": capacity })).into()
         }
         Refusal::TooManyOneShots { open, capacity } => {
-            Error::server(refusal.to_string(), json!({ "active_requests": open, "max_requests": capacity })).into()
+            Error::server(refusal.to_string(), json!({ "active_requests": open, "max_requests": capacity }))
+                .into()
         }
         Refusal::TooManyAbandoned { abandoned, limit } => {
             Error::server(refusal.to_string(), json!({ "abandoned": abandoned, "limit": limit })).into()
@@ -297,7 +282,7 @@ fn refusal_of(refusal: &Refusal, session_id: &str) -> Problem {
 
 fn call_error(error: &CallError) -> Problem {
     match error {
-        CallError::Refused(refusal) => refusal_of(refusal, ""),
+        CallError::Refused(refusal) => Error::server(refusal.to_string(), Value::Null).into(),
         CallError::Cut { reason } => {
             Error::server(error.to_string(), json!({ "reason": reason.as_str() })).into()
         }
@@ -315,8 +300,4 @@ fn failure_error(failure: &Failure) -> Error {
             Error::internal(failure.to_string())
         }
     }
-}
-
-fn unfitting(reply: &Reply, expected: &str) -> Error {
-    Error::internal(format!("the environment's reply is not {expected}: {reply:?}"))
 }

@@ -21,11 +21,10 @@ impl Inner {
         let headers = request.headers().clone();
         let query = match body::read(request, self.body_limit).await {
             Ok(_) if route == TaskRoute::Splits => Ok(TaskQuery::Splits),
-            Ok(body) => match validate::object(&headers, &body) {
-                Ok(Some(body)) => query(route, body),
-                Ok(None) => Err(validate::no_body()),
-                Err(refused) => return refused,
-            },
+            Ok(body) => validate::object(&headers, &body).and_then(|body| match body {
+                Some(body) => query(route, body),
+                None => Err(validate::no_body()),
+            }),
             Err(refused) => return refused,
         };
         let query = match query {
@@ -59,18 +58,15 @@ impl Inner {
 }
 
 /// A split that is only named gets a type: its own name if that is one.
-fn splits(splits: Value) -> Value {
-    let typed = |split: Value| match split {
-        Value::String(name) => {
-            let kind = if matches!(name.as_str(), "train" | "validation" | "test") { &name } else { "validation" };
-            json!({ "name": name, "type": kind })
+fn splits(mut splits: Value) -> Value {
+    for split in splits.as_array_mut().into_iter().flatten() {
+        if let Value::String(name) = split {
+            let kind =
+                if matches!(name.as_str(), "train" | "validation" | "test") { &**name } else { "validation" };
+            *split = json!({ "name": name, "type": kind });
         }
-        other => other,
-    };
-    match splits {
-        Value::Array(splits) => splits.into_iter().map(typed).collect(),
-        other => other,
     }
+    splits
 }
 
 fn query(route: TaskRoute, mut body: Map<String, Value>) -> Result<TaskQuery, Vec<Invalid>> {
@@ -79,7 +75,12 @@ fn query(route: TaskRoute, mut body: Map<String, Value>) -> Result<TaskQuery, Ve
     let split = match body.shift_remove("split") {
         Some(Value::String(split)) => split,
         Some(other) => {
-            problems.push(Invalid::new("string_type", &["body", "split"], "Input should be a valid string", other));
+            problems.push(Invalid::new(
+                "string_type",
+                &["body", "split"],
+                "Input should be a valid string",
+                other,
+            ));
             String::new()
         }
         None => {
@@ -108,9 +109,18 @@ fn query(route: TaskRoute, mut body: Map<String, Value>) -> Result<TaskQuery, Ve
 fn integer(body: &mut Map<String, Value>, name: &str, problems: &mut Vec<Invalid>) -> Option<i64> {
     match body.shift_remove(name) {
         None | Some(Value::Null) => None,
-        Some(Value::Number(number)) if number.as_i64().is_some() => number.as_i64(),
+        Some(Value::Number(number)) if number.is_i64() => number.as_i64(),
+        // Larger than any index: out of range rather than malformed.
+        Some(Value::Number(number)) if number.to_string().bytes().all(|digit| digit.is_ascii_digit()) => {
+            Some(i64::MAX)
+        }
         Some(other) => {
-            problems.push(Invalid::new("int_type", &["body", name], "Input should be a valid integer", other));
+            problems.push(Invalid::new(
+                "int_type",
+                &["body", name],
+                "Input should be a valid integer",
+                other,
+            ));
             None
         }
     }

@@ -3,12 +3,10 @@
 use core::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Response};
 use serde_json::{Map, Number, Value};
 
-use super::answer;
-use crate::body::Body;
 use crate::environment::{Action, ActionKind, Arguments, Invalid, Reset, Step, ToolCall};
 
 /// The most characters of an episode's or a request's id.
@@ -16,14 +14,21 @@ const MAX_ID: usize = 255;
 
 type Problems = Vec<Invalid>;
 
+/// One value, or what is wrong with it.
+type Checked<T> = Result<T, Box<Invalid>>;
+
+fn wrong<T>(kind: &'static str, loc: &[&str], msg: impl Into<String>, input: Value) -> Checked<T> {
+    Err(Box::new(Invalid::new(kind, loc, msg, input)))
+}
+
 /// The body as a JSON object; `None` if there is no body.
-pub(super) fn object(headers: &HeaderMap, body: &Bytes) -> Result<Option<Map<String, Value>>, Response<Body>> {
+pub(super) fn object(headers: &HeaderMap, body: &Bytes) -> Result<Option<Map<String, Value>>, Problems> {
     if body.is_empty() {
         return Ok(None);
     }
     let not_an_object = |input| {
         let text = "Input should be a valid dictionary or object to extract fields from";
-        answer::invalid(&[Invalid::new("model_attributes_type", &["body"], text, input)])
+        vec![Invalid::new("model_attributes_type", &["body"], text, input)]
     };
     if !is_json(headers) {
         return Err(not_an_object(Value::from(String::from_utf8_lossy(body).into_owned())));
@@ -33,10 +38,11 @@ pub(super) fn object(headers: &HeaderMap, body: &Bytes) -> Result<Option<Map<Str
         Ok(Value::Null) => Ok(None),
         Ok(other) => Err(not_an_object(other)),
         Err(error) => {
-            let mut problem = Invalid::new("json_invalid", &["body"], "JSON decode error", Value::Object(Map::new()));
+            let mut problem =
+                Invalid::new("json_invalid", &["body"], "JSON decode error", Value::Object(Map::new()));
             problem.loc.push(error.column().into());
             problem.msg = format!("JSON decode error: {error}");
-            Err(answer::invalid(&[problem]))
+            Err(vec![problem])
         }
     }
 }
@@ -45,6 +51,10 @@ fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+fn missing<T>(loc: &[&str], input: Value) -> Checked<T> {
+    Err(Box::new(Invalid::missing(loc, input)))
 }
 
 /// A missing body where one is needed.
@@ -63,12 +73,12 @@ pub(super) fn reset(mut body: Map<String, Value>) -> Result<Reset, Problems> {
     }
 }
 
-fn keep<T>(checked: Result<T, Invalid>, problems: &mut Problems) -> Option<T> {
-    checked.map_err(|problem| problems.push(problem)).ok()
+fn keep<T>(checked: Checked<T>, problems: &mut Problems) -> Option<T> {
+    checked.map_err(|problem| problems.push(*problem)).ok()
 }
 
 /// A whole number that is not negative, of any size; also as a text, a float or a boolean, as pydantic is lax.
-fn seed(value: Value) -> Result<Option<Number>, Invalid> {
+fn seed(value: Value) -> Checked<Option<Number>> {
     let loc = ["body", "seed"];
     let digits = match &value {
         Value::Null => return Ok(None),
@@ -76,54 +86,60 @@ fn seed(value: Value) -> Result<Option<Number>, Invalid> {
         Value::String(text) => text.trim().trim_start_matches('+').to_owned(),
         Value::Number(number) => number.to_string(),
         Value::Array(_) | Value::Object(_) => {
-            return Err(Invalid::new("int_type", &loc, "Input should be a valid integer", value));
+            return wrong("int_type", &loc, "Input should be a valid integer", value);
         }
     };
     let whole = match digits.split_once('.') {
-        Some((whole, fraction)) if !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0') => whole,
+        Some((whole, fraction)) if !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0') => {
+            whole
+        }
         Some(_) => {
             let text = "Input should be a valid integer, got a number with a fractional part";
-            return Err(Invalid::new("int_from_float", &loc, text, value));
+            return wrong("int_from_float", &loc, text, value);
         }
         None => &digits,
     };
-    if whole.len() > 1 && whole.starts_with('-') && whole.bytes().skip(1).all(|digit| digit.is_ascii_digit()) {
+    if whole.len() > 1 && whole.starts_with('-') && whole.bytes().skip(1).all(|digit| digit.is_ascii_digit())
+    {
         let text = "Input should be greater than or equal to 0";
-        return Err(Invalid::new("greater_than_equal", &loc, text, value));
+        return wrong("greater_than_equal", &loc, text, value);
     }
     let significant = whole.trim_start_matches('0');
     let significant = if significant.is_empty() && !whole.is_empty() { "0" } else { significant };
     let is_whole = !significant.is_empty() && significant.bytes().all(|digit| digit.is_ascii_digit());
     match significant.parse::<Number>() {
         Ok(number) if is_whole => Ok(Some(number)),
-        Ok(_) | Err(_) => Err(Invalid::new("int_parsing", &loc, "Input should be a valid integer", value)),
+        Ok(_) | Err(_) => wrong("int_parsing", &loc, "Input should be a valid integer", value),
     }
 }
 
-fn text(name: &str, value: Value) -> Result<Option<String>, Invalid> {
+fn text(name: &str, value: Value) -> Checked<Option<String>> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) if text.chars().count() <= MAX_ID => Ok(Some(text)),
         Value::String(_) => {
             let msg = format!("String should have at most {MAX_ID} characters");
-            Err(Invalid::new("string_too_long", &["body", name], msg, value))
+            wrong("string_too_long", &["body", name], msg, value)
         }
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            Err(Invalid::new("string_type", &["body", name], "Input should be a valid string", value))
+            wrong("string_type", &["body", name], "Input should be a valid string", value)
         }
     }
 }
 
 /// A step, and how long it may take if the client says so.
-pub(super) fn step(mut body: Map<String, Value>, kind: ActionKind) -> Result<(Step, Option<Duration>), Problems> {
+pub(super) fn step(
+    mut body: Map<String, Value>,
+    kind: ActionKind,
+) -> Result<(Step, Option<Duration>), Problems> {
     let whole = Value::Object(body.clone());
     let mut problems = Vec::new();
     let action = match body.shift_remove("action") {
-        None => keep(Err(Invalid::missing(&["body", "action"], whole)), &mut problems),
+        None => keep(missing(&["body", "action"], whole), &mut problems),
         Some(Value::Object(action)) => Some(action),
         Some(other) => {
             let text = "Input should be a valid dictionary";
-            keep(Err(Invalid::new("dict_type", &["body", "action"], text, other)), &mut problems)
+            keep(wrong("dict_type", &["body", "action"], text, other), &mut problems)
         }
     };
     let timeout = body.shift_remove("timeout_s");
@@ -139,7 +155,7 @@ pub(super) fn step(mut body: Map<String, Value>, kind: ActionKind) -> Result<(St
     Ok((Step { action, options: body }, timeout))
 }
 
-fn timeout(value: Value) -> Result<Option<Duration>, Invalid> {
+fn timeout(value: Value) -> Checked<Option<Duration>> {
     let loc = ["body", "timeout_s"];
     let seconds = match &value {
         Value::Null => return Ok(None),
@@ -148,12 +164,12 @@ fn timeout(value: Value) -> Result<Option<Duration>, Invalid> {
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     match seconds {
-        None => Err(Invalid::new("float_type", &loc, "Input should be a valid number", value)),
+        None => wrong("float_type", &loc, "Input should be a valid number", value),
         Some(seconds) if seconds > 0.0 => {
             // Longer than a duration can be is as good as for ever.
             Ok(Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)))
         }
-        Some(_) => Err(Invalid::new("greater_than", &loc, "Input should be greater than 0", value)),
+        Some(_) => wrong("greater_than", &loc, "Input should be greater than 0", value),
     }
 }
 
@@ -164,10 +180,20 @@ pub(super) fn tool_action(mut action: Map<String, Value>) -> Result<Action, Prob
     let kind = action.shift_remove("type");
     let lists = kind.as_ref().is_some_and(|kind| kind == "list_tools");
     if let Some(kind) = kind.filter(|kind| kind != "call_tool" && !lists) {
-        problems.push(Invalid::new("literal_error", &["type"], "Input should be 'call_tool' or 'list_tools'", kind));
+        problems.push(Invalid::new(
+            "literal_error",
+            &["type"],
+            "Input should be 'call_tool' or 'list_tools'",
+            kind,
+        ));
     }
     if let Some(metadata) = action.shift_remove("metadata").filter(|metadata| !metadata.is_object()) {
-        problems.push(Invalid::new("dict_type", &["metadata"], "Input should be a valid dictionary", metadata));
+        problems.push(Invalid::new(
+            "dict_type",
+            &["metadata"],
+            "Input should be a valid dictionary",
+            metadata,
+        ));
     }
     let call = (!lists).then(|| take_tool_call(&mut action, &whole, &mut problems)).flatten();
     problems.extend(action.into_iter().map(|(name, value)| Invalid::extra(&[&name], value)));
@@ -178,13 +204,17 @@ pub(super) fn tool_action(mut action: Map<String, Value>) -> Result<Action, Prob
     }
 }
 
-fn take_tool_call(action: &mut Map<String, Value>, whole: &Value, problems: &mut Problems) -> Option<ToolCall> {
+fn take_tool_call(
+    action: &mut Map<String, Value>,
+    whole: &Value,
+    problems: &mut Problems,
+) -> Option<ToolCall> {
     let name = match action.shift_remove("tool_name") {
         Some(Value::String(name)) => Some(name),
-        None => keep(Err(Invalid::missing(&["tool_name"], whole.clone())), problems),
+        None => keep(missing(&["tool_name"], whole.clone()), problems),
         Some(other) => {
             let text = "Input should be a valid string";
-            keep(Err(Invalid::new("string_type", &["tool_name"], text, other)), problems)
+            keep(wrong("string_type", &["tool_name"], text, other), problems)
         }
     };
     let arguments = match action.shift_remove("arguments") {
@@ -192,7 +222,7 @@ fn take_tool_call(action: &mut Map<String, Value>, whole: &Value, problems: &mut
         Some(Value::Object(arguments)) => Some(Arguments::from(arguments)),
         Some(other) => {
             let text = "Input should be a valid dictionary";
-            keep(Err(Invalid::new("dict_type", &["arguments"], text, other)), problems)
+            keep(wrong("dict_type", &["arguments"], text, other), problems)
         }
     };
     Some(ToolCall { name: name?, arguments: arguments? })
@@ -212,7 +242,8 @@ mod tests {
     fn a_seed_is_a_whole_number_of_any_size_in_many_spellings() {
         let huge: Value = serde_json::from_str("1180591620717411303424").unwrap();
         assert_eq!(seed_of(huge).unwrap(), "1180591620717411303424");
-        for (value, seed) in [(json!("42"), "42"), (json!(1.0), "1"), (json!(true), "1"), (json!("007"), "7")] {
+        for (value, seed) in [(json!("42"), "42"), (json!(1.0), "1"), (json!(true), "1"), (json!("007"), "7")]
+        {
             assert_eq!(seed_of(value).unwrap(), seed);
         }
         assert_eq!(seed_of(json!(0)).unwrap(), "0");
@@ -233,7 +264,9 @@ mod tests {
 
     #[test]
     fn an_action_says_everything_that_is_wrong_with_it() {
-        let Value::Object(action) = json!({ "type": "fly", "arguments": [1], "x": 1 }) else { unreachable!() };
+        let Value::Object(action) = json!({ "type": "fly", "arguments": [1], "x": 1 }) else {
+            unreachable!()
+        };
         let kinds: Vec<_> = tool_action(action).unwrap_err().iter().map(|problem| problem.kind).collect();
         assert_eq!(kinds, ["literal_error", "missing", "dict_type", "extra_forbidden"]);
     }

@@ -122,7 +122,8 @@ impl EchoEnvironment {
     fn count_up(&self, call: &ToolCall) -> Result<i64, Failure> {
         let Increment { n } = call.arguments()?;
         let mut episode = self.episode();
-        let counter = episode.counter.checked_add(n).ok_or_else(|| failed(call, "the counter is too large"))?;
+        let counter =
+            episode.counter.checked_add(n).ok_or_else(|| failed(call, "the counter is too large"))?;
         episode.counter = counter;
         Ok(counter)
     }
