@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p session-http --example counter`, then `POST /mcp` as in the README.
 
+#![expect(clippy::print_stdout, clippy::wildcard_enum_match_arm, reason = "short, to be read")]
+
 use std::cell::Cell;
 
 use schemars::JsonSchema;
@@ -49,5 +51,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8000".into());
     let exit = Server::bind(&address).await?.serve(service, signals()?).await?;
     println!("{exit}");
-    std::process::exit(exit.code())
+    std::process::exit(exit.code().into())
 }

@@ -188,10 +188,10 @@ async fn work<C: Send + 'static, R: Send + 'static>(
     environment: Option<&dyn LocalResident<C, R>>,
     call: C,
 ) -> Result<R, CallError> {
-    let environment = environment.ok_or(CallError::ExecutorGone)?;
     let entry = Arc::clone(&in_flight.entry);
     let _turn = turn(in_flight.shared.overlap, &entry).await;
     in_flight.start()?;
+    let environment = environment.ok_or(CallError::ExecutorGone)?;
     contained(|| environment.call(call)).await
 }
 

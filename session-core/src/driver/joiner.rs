@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashMap;
 use std::string::String;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak, mpsc as std_mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc as std_mpsc};
 use std::thread::JoinHandle;
 
 use futures_util::FutureExt;
@@ -16,49 +16,57 @@ use super::shared::Shared;
 use crate::{Event, ExecutorKey, Outcome};
 
 /// Joins the threads of executors as they end, so that "stopped" means that the thread is gone.
-#[derive(Default)]
-pub(crate) struct Joiner {
-    ended: OnceLock<std_mpsc::Sender<ExecutorKey>>,
-    handles: Arc<Mutex<HashMap<ExecutorKey, JoinHandle<()>>>>,
+pub(crate) struct Joiner<C: Send + 'static, R: Send + 'static> {
+    ended: OnceLock<std_mpsc::Sender<Ended<C, R>>>,
+    handles: Handles,
 }
+
+type Handles = Arc<Mutex<HashMap<ExecutorKey, JoinHandle<()>>>>;
+
+/// A thread that is about to end. It keeps the sessions alive until it is joined, so that the last end is told, too.
+type Ended<C, R> = (ExecutorKey, Arc<Shared<C, R>>);
 
 /// Tells the joiner that a thread is about to end, however it does.
-struct AboutToEnd {
+struct AboutToEnd<C: Send + 'static, R: Send + 'static> {
     executor: ExecutorKey,
-    joiner: std_mpsc::Sender<ExecutorKey>,
+    shared: Arc<Shared<C, R>>,
+    joiner: std_mpsc::Sender<Ended<C, R>>,
 }
 
-impl Drop for AboutToEnd {
+impl<C: Send + 'static, R: Send + 'static> Drop for AboutToEnd<C, R> {
     fn drop(&mut self) {
-        let _ = self.joiner.send(self.executor);
+        let _ = self.joiner.send((self.executor, Arc::clone(&self.shared)));
     }
 }
 
-impl Joiner {
+impl<C: Send + 'static, R: Send + 'static> Joiner<C, R> {
+    pub(crate) fn new() -> Self {
+        Self { ended: OnceLock::new(), handles: Handles::default() }
+    }
+
     /// Starts an executor's thread.
-    pub(crate) fn start<C: Send + 'static, R: Send + 'static>(
+    pub(crate) fn start(
         &self,
         shared: &Arc<Shared<C, R>>,
         executor: ExecutorKey,
         name: String,
         mailbox: mpsc::UnboundedReceiver<Job<C, R>>,
     ) -> Result<(), (std::io::Error, mpsc::UnboundedReceiver<Job<C, R>>)> {
-        let joiner = match self.sender(shared) {
+        let joiner = match self.sender(shared.runtime.clone()) {
             Ok(joiner) => joiner,
             Err(error) => return Err((error, mailbox)),
         };
-        let end = AboutToEnd { executor, joiner };
+        let end = AboutToEnd { executor, shared: Arc::clone(shared), joiner };
         // In a cell of its own, so that it comes back if there can be no thread.
         let cell = Arc::new(Mutex::new(Some(mailbox)));
-        let (theirs, their_shared) = (Arc::clone(&cell), Arc::clone(shared));
+        let theirs = Arc::clone(&cell);
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         let spawned = std::thread::Builder::new().name(name).spawn(move || {
-            let _end = end;
             let mailbox = theirs.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(mailbox) = mailbox {
-                serve(&their_shared, executor, mailbox);
+                serve(&end.shared, executor, mailbox);
             }
-            drop(their_shared);
+            drop(end);
         });
         match spawned {
             Ok(handle) => {
@@ -73,18 +81,13 @@ impl Joiner {
         }
     }
 
-    fn sender<C: Send + 'static, R: Send + 'static>(
-        &self,
-        shared: &Arc<Shared<C, R>>,
-    ) -> std::io::Result<std_mpsc::Sender<ExecutorKey>> {
+    fn sender(&self, runtime: Handle) -> std::io::Result<std_mpsc::Sender<Ended<C, R>>> {
         if let Some(sender) = self.ended.get() {
             return Ok(sender.clone());
         }
         let (sender, receiver) = std_mpsc::channel();
-        let runtime = shared.runtime.clone();
-        let (handles, shared) = (Arc::clone(&self.handles), Arc::downgrade(shared));
-        let crew = Crew { ended: Mutex::new(receiver), handles, shared, waiting: AtomicUsize::new(0) };
-        Arc::new(crew).add_one(runtime)?;
+        let (ended, handles) = (Mutex::new(receiver), Arc::clone(&self.handles));
+        Arc::new(Crew { ended, handles, waiting: AtomicUsize::new(0) }).add_one(runtime)?;
         // Two at once: the crew of the one that lost goes home by itself.
         Ok(self.ended.get_or_init(|| sender).clone())
     }
@@ -93,9 +96,8 @@ impl Joiner {
 /// The threads that join. One waits for the next thread to end while another joins the last: a thread that never ends,
 /// since a destructor of its thread-locals hangs, keeps one of them and holds nobody else's end up (I7).
 struct Crew<C: Send + 'static, R: Send + 'static> {
-    ended: Mutex<std_mpsc::Receiver<ExecutorKey>>,
-    handles: Arc<Mutex<HashMap<ExecutorKey, JoinHandle<()>>>>,
-    shared: Weak<Shared<C, R>>,
+    ended: Mutex<std_mpsc::Receiver<Ended<C, R>>>,
+    handles: Handles,
     /// How many wait for a thread to end.
     waiting: AtomicUsize,
 }
@@ -108,24 +110,23 @@ impl<C: Send + 'static, R: Send + 'static> Crew<C, R> {
 
     fn work(self: Arc<Self>, runtime: &Handle) {
         let _clock = runtime.enter();
-        while let Some(executor) = self.next() {
+        while let Some((executor, shared)) = self.next() {
             if self.waiting.load(Ordering::Acquire) == 0 {
                 // If there can be no more threads, joining waits for joining.
                 let _ = Arc::clone(&self).add_one(runtime.clone());
             }
             let handle = self.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&executor);
             let outcome = match handle.map(JoinHandle::join) {
+                Some(Ok(())) => Outcome::Done,
                 Some(Err(_)) => Outcome::Panicked,
-                Some(Ok(())) | None => Outcome::Done,
+                None => continue, // it was never started
             };
-            if let Some(shared) = self.shared.upgrade() {
-                stopped(&shared, executor, outcome);
-            }
+            stopped(&shared, executor, outcome);
         }
     }
 
     /// The next thread that ends. `None` if enough others wait, or nothing is left that could end.
-    fn next(&self) -> Option<ExecutorKey> {
+    fn next(&self) -> Option<Ended<C, R>> {
         loop {
             let others = self.waiting.fetch_add(1, Ordering::AcqRel);
             if others < ENOUGH {

@@ -37,7 +37,7 @@ pub(crate) fn after(work: impl FnOnce()) {
         waiting.get_or_insert_default();
         outermost
     });
-    let _end = outermost.is_ok_and(|outermost| outermost).then_some(Outermost);
+    let _end = outermost.is_ok_and(|outermost| outermost).then(|| Outermost); // made only if it is: see its drop
     work();
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Shared<C: Send + 'static, R: Send + 'static> {
     pub(crate) timer: Arc<Notify>,
     pub(crate) lifespan: watch::Sender<Lifespan>,
     pub(crate) events: broadcast::Sender<Observed>,
-    pub(crate) joiner: Joiner,
+    pub(crate) joiner: Joiner<C, R>,
 }
 
 /// What the lock protects.
@@ -139,7 +139,7 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
             timer: Arc::new(Notify::new()),
             lifespan: watch::Sender::new(Lifespan::Running),
             events: broadcast::Sender::new(BACKLOG),
-            joiner: Joiner::default(),
+            joiner: Joiner::new(),
         }
     }
 

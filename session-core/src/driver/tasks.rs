@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::entry::{Entry, Home};
 use super::environment::{BoxError, TaskEnvironment};
 use super::shared::{Make, Shared};
-use super::step::{self, Ticket};
+use super::step::{self, Ending, Ticket};
 use crate::{Outcome, Step};
 
 /// An environment, whatever its type.
@@ -52,21 +52,31 @@ pub(crate) async fn take_step<C: Send + 'static, R: Send + 'static>(
         (Home::Nowhere | Home::Thread(_), _) => return ticket.finish((Outcome::Done, None)),
     };
     let number = ticket.number;
-    match ticket.step {
-        Step::Enter => ticket.finish(step::run(|| resident.enter(), &entry, number).await),
-        Step::Leave => ticket.finish(step::run(|| resident.leave(), &entry, number).await),
+    let ending = match ticket.step {
+        Step::Enter => step::run(|| resident.enter(), &entry, number).await,
+        Step::Leave => step::run(|| resident.leave(), &entry, number).await,
         Step::Build | Step::Drain | Step::Close | Step::CloseAgain | Step::Stop => {
-            let ending = step::run(|| resident.close(), &entry, number).await;
-            let is_last = ending.0.is_done() || ticket.step == Step::CloseAgain;
-            if !is_last {
-                return ticket.finish(ending);
-            }
-            drop(resident);
-            let evicted =
-                shared.lock().side(entry.key).map(|side| core::mem::replace(&mut side.home, Home::Nowhere));
-            ticket.finish(step::drop_contained(evicted, ending));
+            step::run(|| resident.close(), &entry, number).await
         }
-    }
+    };
+    // I2: let go before the end is told. What follows may be the last step, on another worker.
+    drop(resident);
+    let is_last = match ticket.step {
+        Step::Close => ending.0.is_done(),
+        Step::CloseAgain => true,
+        Step::Build | Step::Enter | Step::Drain | Step::Leave | Step::Stop => false,
+    };
+    ticket.finish(if is_last { evict(&shared, &entry, ending) } else { ending });
+}
+
+/// After a close that went well, or the second that did not, the value is dropped.
+fn evict<C: Send + 'static, R: Send + 'static>(
+    shared: &Shared<C, R>,
+    entry: &Entry,
+    ending: Ending,
+) -> Ending {
+    let home = shared.lock().side(entry.key).map(|side| core::mem::replace(&mut side.home, Home::Nowhere));
+    step::drop_contained(home, ending)
 }
 
 fn build<C: Send + 'static, R: Send + 'static>(shared: &Shared<C, R>, entry: &Entry, ticket: Ticket<C, R>) {

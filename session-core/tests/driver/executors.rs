@@ -135,23 +135,19 @@ async fn closes_on_one_executor_wait_for_each_other_without_being_late() {
     let world = World::new();
     let sessions = Kind::Shared.sessions(&world, config().build().unwrap());
     let mut events = sessions.subscribe();
-    let names = ["a", "b", "c"];
-    for name in names {
-        world.plan(name, Stage::Close, [Act::Sleep(secs(8))]);
-        sessions.open(id(name)).await.unwrap().begin_close(CloseReason::Requested).unwrap();
+    let gates = ["a", "b", "c"].map(|name| (name, Gate::new()));
+    for (name, gate) in &gates {
+        world.plan(name, Stage::Close, [Act::Await(gate.clone())]);
+        sessions.open(id(name)).await.unwrap();
     }
-    for name in names {
+    for (name, _) in &gates {
+        sessions.find(name).unwrap().begin_close(CloseReason::Requested).unwrap();
+    }
+    for (name, gate) in &gates {
         world.record.until(name, Did::Close).await;
-        tokio::task::yield_now().await;
-        let closed = async { until_gone(&mut events, name).await };
-        let mut closed = std::pin::pin!(closed);
-        while poll_then_drop(closed.as_mut(), 1).await.is_none_or(|report| report.faults().next().is_some()) {
-            clock.advance(std::time::Duration::from_millis(100)).await;
-            std::thread::yield_now();
-            if world.record.of(name).contains(&Did::Drop) {
-                break;
-            }
-        }
+        clock.advance(secs(8)).await;
+        gate.open();
+        until_gone(&mut events, name).await;
     }
     let report = sessions.shutdown(Shutdown::Graceful).await;
     assert!(report.sessions.is_empty(), "none had a fault: {report:#?}");

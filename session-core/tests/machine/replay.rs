@@ -42,7 +42,7 @@ fn live(rules: Rules, history: &[Op], ends: fn(&Sim) -> Result<(), String>) -> R
 }
 
 proptest! {
-    #![proptest_config(runs(1500))]
+    #![proptest_config(runs(1000))]
 
     #[test]
     fn any_history_can_be_shut_down_though_everything_hangs(rules in rules(), history in histories()) {

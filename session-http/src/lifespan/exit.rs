@@ -104,8 +104,51 @@ pub(crate) struct Short(pub(crate) Duration);
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            Duration::ZERO => f.write_str("0 s"),
             long if long >= Duration::from_secs(1) => write!(f, "{:.2} s", long.as_secs_f64()),
             short => write!(f, "{:.1} ms", short.as_secs_f64() * 1e3),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_run_without_sessions_is_told_in_two_lines() {
+        let sessions = ShutdownReport {
+            closed: BTreeMap::new(),
+            sessions: Vec::new(),
+            abandoned: 0,
+            leaked_threads: 0,
+            took: Duration::ZERO,
+            forced: false,
+        };
+        let connections = ConnectionReport { served: 1, refused: 2, cut: 3 };
+        let exit = Exit { sessions, connections, took: Duration::from_millis(1500) };
+        assert_eq!(
+            exit.to_string(),
+            "shutdown took 1.50 s: 0 sessions closed, 0 abandoned\n\
+             connections: 1 served, 2 refused, 3 cut"
+        );
+        assert_eq!(exit.code(), 0);
+    }
+
+    #[test]
+    fn a_leaked_thread_alone_makes_the_exit_unclean() {
+        let sessions = ShutdownReport {
+            closed: BTreeMap::new(),
+            sessions: Vec::new(),
+            abandoned: 0,
+            leaked_threads: 1,
+            took: Duration::ZERO,
+            forced: true,
+        };
+        let exit = Exit { sessions, connections: ConnectionReport::default(), took: Duration::ZERO };
+        assert!(exit.to_string().contains("1 thread left behind"), "{exit}");
+        assert_eq!(exit.code(), 1);
     }
 }

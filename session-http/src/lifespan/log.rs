@@ -67,7 +67,8 @@ impl Log {
     fn gone(&mut self, at: Duration, report: &SessionReport) {
         let duration = self.began.remove(&report.key).map(|began| at.saturating_sub(began));
         let (session, reason, faults) = (&report.id, report.reason, report.faults().count());
-        tracing::info!(%session, %reason, ?duration, faults, "session ended");
+        let duration = duration.map(tracing::field::debug);
+        tracing::info!(%session, %reason, duration, faults, "session ended");
     }
 
     fn missed(&mut self, missed: u64, control: &Control) {

@@ -24,9 +24,9 @@ impl Ended {
         for session in sessions {
             self.record.assert_closed_once(session).assert_context_left_once(session);
             self.record.assert_order(session).assert_one_thread(session);
-            let closes =
-                self.record.last(session, Kind::Closed).or(self.record.last(session, Kind::CloseRaised));
-            self.record.assert_before((session, Kind::McpExit), (session, closes.unwrap().kind));
+            let closed = self.record.last(session, Kind::Closed);
+            let closed = closed.or_else(|| self.record.last(session, Kind::CloseRaised));
+            self.record.assert_before((session, Kind::McpExit), (session, closed.unwrap().kind));
         }
         // Nothing left, executors stopped, the shared ones last.
         self.record.assert_all().assert_nothing_left().assert_shared_stopped_last();

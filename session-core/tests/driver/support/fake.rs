@@ -45,26 +45,33 @@ pub(crate) enum Stage {
 
 /// Opens once.
 #[derive(Clone, Debug)]
-pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar, watch::Sender<bool>)>);
+pub(crate) struct Gate(Arc<Hinge>);
+
+#[derive(Debug, Default)]
+struct Hinge {
+    open: Mutex<bool>,
+    opened: Condvar,
+    told: watch::Sender<bool>,
+}
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self(Arc::new((Mutex::new(false), Condvar::new(), watch::Sender::new(false))))
+        Self(Arc::default())
     }
 
     pub(crate) fn open(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-        self.0.2.send_replace(true);
+        *self.0.open.lock().unwrap() = true;
+        self.0.opened.notify_all();
+        self.0.told.send_replace(true);
     }
 
     fn block(&self) {
-        let open = self.0.0.lock().unwrap();
-        drop(self.0.1.wait_while(open, |open| !*open).unwrap());
+        let open = self.0.open.lock().unwrap();
+        drop(self.0.opened.wait_while(open, |open| !*open).unwrap());
     }
 
     async fn wait(&self) {
-        self.0.2.subscribe().wait_for(|open| *open).await.unwrap();
+        self.0.told.subscribe().wait_for(|open| *open).await.unwrap();
     }
 }
 
@@ -79,11 +86,13 @@ pub(crate) fn ask(number: u32, act: Act) -> Ask {
     Ask { number, act }
 }
 
+type Plans = HashMap<(String, Stage), VecDeque<Act>>;
+
 /// What all environments of a test share.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) record: Record,
-    plans: Arc<Mutex<HashMap<(String, Stage), VecDeque<Act>>>>,
+    plans: Arc<Mutex<Plans>>,
 }
 
 impl World {

@@ -15,7 +15,7 @@ const MANY: usize = 300;
 
 /// No step ever ends, no call ends, no stream goes, and clients go on asking.
 pub(crate) fn everything_hangs(sim: &Sim) -> Checked {
-    let mut sim = sim.clone();
+    let mut sim = sim.copy();
     sim.apply(Op::ShutDown(Shutdown::Graceful))?;
     for _ in 0..MANY {
         if let (Some(asked), Some(stopped)) = (sim.model.asked_to_stop, sim.model.stopped_at) {
@@ -41,7 +41,7 @@ pub(crate) fn everything_hangs(sim: &Sim) -> Checked {
 
 /// Every step that is under way, and all that follow, succeed at once; calls end and streams go.
 pub(crate) fn everything_goes_well(sim: &Sim) -> Checked {
-    let mut sim = sim.clone();
+    let mut sim = sim.copy();
     let given_up = sim.model.abandonments;
     sim.apply(Op::ShutDown(Shutdown::Graceful))?;
     for turn in 0..MANY {
@@ -72,7 +72,7 @@ pub(crate) fn everything_ends_when_told_to(sim: &Sim) -> Checked {
     if too_short || shared || hangs || sim.model.asked_to_stop.is_some() || sim.has_slept {
         return Ok(());
     }
-    let mut sim = sim.clone();
+    let mut sim = sim.copy();
     let given_up = sim.model.abandonments;
     sim.apply(Op::ShutDown(Shutdown::Graceful))?;
     for _ in 0..MANY {

@@ -69,7 +69,7 @@ fn compare(
     expected: Result<(), Refusal>,
     request: impl FnOnce(&mut Sim) -> Result<(), Refusal>,
 ) -> Checked {
-    let before = expected.is_err().then(|| format!("{:#?}", sim.machine));
+    let before = expected.err().and_then(|_| sim.snapshot());
     let answer = request(sim);
     claim!(answer == expected, "the answer was {answer:?}, not {expected:?}");
     sim.unchanged(before)
@@ -85,7 +85,7 @@ pub(crate) fn nonsense(sim: &mut Sim, which: usize) -> Checked {
     let mut events = about(seen.key, seen.home);
     events.extend(sim.answered(which));
     events.retain(|event| !can_happen(&sim.model, *event));
-    let before = format!("{:#?}", sim.machine);
+    let before = sim.snapshot();
     for event in events {
         let answer = sim.machine.handle_event(sim.now, event);
         claim!(answer.is_err(), "{event:?} can't be, and was taken");
@@ -99,7 +99,7 @@ pub(crate) fn nonsense(sim: &mut Sim, which: usize) -> Checked {
         ];
         claim!(answers == [Err(Refusal::Unknown); 3], "{key} is gone, but answers {answers:?}");
     }
-    sim.unchanged(Some(before))
+    sim.unchanged(before)
 }
 
 fn about(key: SessionKey, home: Option<ExecutorKey>) -> Vec<Event> {

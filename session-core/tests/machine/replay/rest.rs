@@ -23,6 +23,9 @@ pub(crate) fn nothing_is_stuck(sim: &Sim) -> Checked {
         let waits = waits_for_its_executor(model, seen) || (waits_for_its_turn(seen) && !turns_are_free);
         claim!(in_use || seen.running.is_some() || waits, "I8: {} is stuck: {seen:#?}", seen.key);
     }
+    let is_lost = |seen: &Seen| model.threads.iter().any(|it| it.lost && Some(it.key) == seen.home);
+    let kept = model.sessions.iter().find(|it| !it.gone && !it.abandoned && is_lost(it));
+    claim!(kept.is_none(), "I7: the executor of {kept:?} hangs, but it was not given up");
     let closing = matches!(model.lifespan, Lifespan::Closing | Lifespan::Stopping | Lifespan::Stopped);
     let open = model.sessions.iter().find(|it| closing && !it.gone && it.closing.is_none());
     claim!(open.is_none(), "I8: {open:?} is not being closed while {}", model.lifespan);
