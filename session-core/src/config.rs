@@ -71,6 +71,7 @@ pub struct Config {
     pub(crate) abandoned_limit: usize,
     pub(crate) close_concurrency: usize,
     pub(crate) remembered: usize,
+    pub(crate) slot_wait: Duration,
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) max_lifetime: Option<Duration>,
     pub(crate) timeouts: Timeouts,
@@ -85,6 +86,7 @@ impl Default for Config {
             abandoned_limit: 32,
             close_concurrency: 64,
             remembered: 1024,
+            slot_wait: Duration::from_secs(1),
             idle_timeout: Some(Duration::from_secs(30 * 60)),
             max_lifetime: None,
             timeouts: Timeouts::default(),
@@ -188,6 +190,8 @@ impl ConfigBuilder {
         close_concurrency: usize => close_concurrency;
         /// Of how many closed sessions the reason is remembered for late requests. Default 1024.
         remembered: usize => remembered;
+        /// How long an opening waits, at capacity, for the slot of a session that is closing. Default 1 s; zero never.
+        slot_wait: Duration => slot_wait;
         /// After how long without a call or stream a session is closed. Default 30 min; `None` never.
         idle_timeout: Option<Duration> => idle_timeout;
         /// After how long a session is closed in any case. Default `None`: never.

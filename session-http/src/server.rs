@@ -7,12 +7,13 @@ use core::time::Duration;
 use std::io;
 
 use futures_util::stream::{FusedStream, Stream, StreamExt};
-use session_core::{BoxError, Control, Lifespan, Shutdown};
+use session_core::{BoxError, Control, Lifespan, Shutdown, ShutdownReport};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::lifespan::accept::Accepting;
-use crate::lifespan::exit::{Exit, Short};
+use crate::lifespan::budget::Budget;
+use crate::lifespan::exit::Exit;
 use crate::lifespan::log;
 use crate::listener::{self, AnyListener};
 use crate::{Limits, Listener, Service};
@@ -138,7 +139,7 @@ impl Server {
         if self.listeners.is_empty() {
             return Err(StartError::NoListener);
         }
-        let (urls, budget) = (self.urls(), Budget::of(&self));
+        let (urls, budget) = (self.urls(), Budget::of(&self.limits, self.lame_duck, self.worst_case));
         let control = service.control();
         let mut log = Following(tokio::spawn(log::follow(control.subscribe(), control.clone())));
         let mut signals = pin!(signals.fuse());
@@ -148,7 +149,7 @@ impl Server {
             ran = run_all(self.hooks) => match ran {
                 Ok(()) => None,
                 Err(error) => {
-                    control.shutdown(Shutdown::Graceful).await;
+                    let _ = stop(&control, Shutdown::Graceful, signals.as_mut()).await;
                     log.rest().await;
                     return Err(StartError::Hook(error));
                 }
@@ -202,34 +203,16 @@ async fn until_asked<G: FusedStream<Item = Shutdown>>(signals: Pin<&mut G>, cont
     }
 }
 
-/// What the end may take.
-struct Budget {
-    lame_duck: Duration,
-    sessions: Option<Duration>,
-    connections: Duration,
-}
-
-impl Budget {
-    const fn of(server: &Server) -> Self {
-        let (sessions, connections) = (server.worst_case, server.limits.connection_drain);
-        Self { lame_duck: server.lame_duck, sessions, connections }
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lame_duck, sessions, connections } = self;
-        let (duck, drain) = (Short(*lame_duck), Short(*connections));
-        match sessions {
-            Some(sessions) => {
-                let sum = Short(*lame_duck + *sessions + *connections);
-                let sessions = Short(*sessions);
-                write!(f, "a shutdown takes at most {sum} (lame duck {duck}, sessions {sessions}, ")?;
-                write!(f, "connections {drain}): an orchestrator's termination grace must exceed it")
-            }
-            None => {
-                write!(f, "a shutdown takes what its sessions need, lame duck {duck}, connections {drain}")
-            }
+/// Ends every session. A signal meanwhile makes it urgent.
+async fn stop<G>(control: &Control, how: Shutdown, mut signals: Pin<&mut G>) -> ShutdownReport
+where
+    G: FusedStream<Item = Shutdown>,
+{
+    control.begin_shutdown(how);
+    loop {
+        tokio::select! {
+            report = control.stopped() => return report,
+            _ = next(signals.as_mut()) => control.begin_shutdown(Shutdown::Forced),
         }
     }
 }
@@ -265,13 +248,7 @@ impl Ending {
             }
             Shutdown::Graceful | Shutdown::Forced => how,
         };
-        control.begin_shutdown(how);
-        let sessions = loop {
-            tokio::select! {
-                report = control.stopped() => break report,
-                _ = next(signals.as_mut()) => control.begin_shutdown(Shutdown::Forced),
-            }
-        };
+        let sessions = stop(&control, how, signals.as_mut()).await;
         let until = async {
             tokio::select! {
                 () = sleep(budget.connections) => {}

@@ -6,6 +6,7 @@ use std::vec::Vec;
 
 use tokio::sync::watch;
 
+use super::entry::Abandoned;
 use super::observer::Subscription;
 use super::report::{SessionReport, ShutdownReport};
 use super::sessions::Owner;
@@ -134,14 +135,15 @@ impl<C: Send + 'static, R: Send + 'static> Controlled for Owner<C, R> {
 fn report<C: Send + 'static, R: Send + 'static>(core: &Core<C, R>, now: Timestamp) -> ShutdownReport {
     let (totals, books) = (core.lifecycle.totals(), core.lifecycle.books());
     let counts = CloseReason::ALL.iter().map(|reason| (*reason, totals.ended(*reason)));
-    let given_up = core.all_sides().filter(|side| side.abandoned).map(|side| SessionReport {
-        id: side.entry.id.clone(),
-        key: side.entry.key,
-        reason: side.entry.closing_reason(),
-        steps: side.steps.clone(),
-        abandoned: true,
-        during_shutdown: core.log.is_shutting_down(),
-    });
+    let given_up =
+        core.all_sides().filter(|side| side.abandoned != Abandoned::No).map(|side| SessionReport {
+            id: side.entry.id.clone(),
+            key: side.entry.key,
+            reason: side.entry.closing_reason(),
+            steps: side.steps.clone(),
+            abandoned: true,
+            during_shutdown: side.abandoned == Abandoned::DuringShutdown,
+        });
     ShutdownReport {
         closed: counts.filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>(),
         sessions: core.log.sessions().cloned().chain(given_up).collect(),

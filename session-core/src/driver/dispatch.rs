@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use tokio::sync::mpsc;
 
-use super::entry::{Closed, Home};
+use super::entry::{Abandoned, Closed, Home};
 use super::executor::Job;
 use super::joiner;
 use super::observer::ObservedKind;
@@ -66,6 +66,7 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
     fn lifespan_went_on(&self, core: &mut Core<C, R>, now: Timestamp, lifespan: Lifespan) {
         core.log.lifespan(now, lifespan);
         self.lifespan.send_replace(lifespan);
+        self.slots.notify_waiters();
         self.observe(core, now, || ObservedKind::Lifespan(lifespan));
     }
 
@@ -203,6 +204,7 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
             abandoned: false,
             during_shutdown: core.log.is_shutting_down(),
         };
+        self.slots.notify_waiters();
         core.log.add(report.clone());
         self.observe(core, now, || ObservedKind::Gone(report));
     }
@@ -216,8 +218,10 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
         reason: CloseReason,
     ) {
         let took = core.lifecycle.session(key).map_or(core::time::Duration::ZERO, |it| now.since(it.since));
+        let shutting_down = core.log.is_shutting_down();
         let Some(side) = core.side(key) else { return };
-        side.abandoned = true;
+        side.abandoned = if shutting_down { Abandoned::DuringShutdown } else { Abandoned::BeforeShutdown };
+        self.slots.notify_waiters();
         side.steps.push(StepReport { step, outcome: Outcome::Abandoned, took, message: None });
         if let Some(asker) = side.asker.take() {
             let _ = asker.send(Err(failed(reason, &side.steps)));

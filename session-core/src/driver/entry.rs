@@ -80,18 +80,29 @@ impl Entry {
     }
 }
 
+/// Tells whoever asked for a session what became of that.
+pub(crate) type Asker = oneshot::Sender<Result<(), OpenError>>;
+
 /// The part under the lock.
 pub(crate) struct Side<C: Send + 'static, R: Send + 'static> {
     pub(crate) entry: Arc<Entry>,
     pub(crate) home: Home<C, R>,
     /// Whoever waits for it to open.
-    pub(crate) asker: Option<oneshot::Sender<Result<(), OpenError>>>,
+    pub(crate) asker: Option<Asker>,
     /// Counts its steps, for [`Interrupts`].
     pub(crate) step: u32,
     pub(crate) steps: Vec<StepReport>,
     /// What the step that is just being reported had to say.
     pub(crate) message: Option<std::string::String>,
-    pub(crate) abandoned: bool,
+    pub(crate) abandoned: Abandoned,
+}
+
+/// Whether a session was given up, and when: for the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Abandoned {
+    No,
+    BeforeShutdown,
+    DuringShutdown,
 }
 
 /// Where a session's environment lives.
@@ -112,15 +123,15 @@ impl<C: Send + 'static, R: Send + 'static> Clone for Home<C, R> {
 }
 
 impl<C: Send + 'static, R: Send + 'static> Side<C, R> {
-    pub(crate) const fn new(entry: Arc<Entry>, asker: oneshot::Sender<Result<(), OpenError>>) -> Self {
+    pub(crate) const fn new(entry: Arc<Entry>, asker: Option<Asker>) -> Self {
         Self {
             entry,
             home: Home::Nowhere,
-            asker: Some(asker),
+            asker,
             step: 0,
             steps: Vec::new(),
             message: None,
-            abandoned: false,
+            abandoned: Abandoned::No,
         }
     }
 

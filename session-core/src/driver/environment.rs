@@ -140,7 +140,8 @@ impl<E: TaskEnvironment> Environment for E {
 
 /// Makes environments. It is shared by all threads; what it makes stays on the thread where it was called.
 ///
-/// Implemented for closures `Fn(&SessionId) -> Result<E, BoxError>`. Building may block. What has to be awaited
+/// Implemented for closures `Fn(&SessionId) -> Result<E, BoxError>`. Building may block its thread (as a
+/// task it has none of its own and must not). What has to be awaited
 /// belongs into [`Environment::enter`].
 pub trait Factory: Send + Sync + 'static {
     /// What it makes.

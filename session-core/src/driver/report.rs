@@ -33,7 +33,7 @@ pub struct SessionReport {
     pub steps: Vec<StepReport>,
     /// Whether it was given up and has not come back.
     pub abandoned: bool,
-    /// Whether it ended after the shutdown began.
+    /// Whether it ended, or was given up, after the shutdown began.
     pub during_shutdown: bool,
 }
 

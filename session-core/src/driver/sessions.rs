@@ -2,6 +2,7 @@
 
 use core::num::NonZeroUsize;
 use core::ops::Deref;
+use core::time::Duration;
 use std::boxed::Box;
 use std::rc::Rc;
 use std::string::String;
@@ -9,10 +10,11 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::call::{Call, CallError, Way};
 use super::control::{Control, Status};
-use super::entry::{Closed, Entry, Side};
+use super::entry::{Asker, Closed, Entry, Side};
 use super::environment::{Environment, Factory, TaskEnvironment};
 use super::observer::{ObservedKind, Subscription};
 use super::report::ShutdownReport;
@@ -73,7 +75,7 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
     /// Sessions whose environments live on threads. The configuration's placement is replaced by `threads`.
     ///
     /// # Panics
-    /// Outside a tokio runtime: it needs one with time and, for environments that do I/O, I/O enabled.
+    /// Outside a tokio runtime, or in one without time. Environments that do I/O need one with I/O, too.
     #[must_use]
     pub fn on_threads<F>(config: Config, threads: Threads, factory: F) -> Self
     where
@@ -93,10 +95,11 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
         Self::new(Shared::new(Config { placement, ..config }, make, overlap, unheard))
     }
 
-    /// Sessions whose environments run as tasks. The configuration's placement is replaced.
+    /// Sessions whose environments run as tasks. The configuration's placement is replaced. What builds them runs on a
+    /// worker of the runtime, too, and must not block it.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, or in one without time.
     #[must_use]
     pub fn as_tasks<F>(config: Config, factory: F) -> Self
     where
@@ -112,6 +115,8 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
     }
 
     fn new(shared: Shared<C, R>) -> Self {
+        // Panics here if the runtime has no timer, and not in the timer's task, where nobody would hear it.
+        drop(tokio::time::sleep(Duration::ZERO));
         let shared = Arc::new(shared);
         shared.runtime.spawn(timer::run(Arc::downgrade(&shared), Arc::clone(&shared.timer)));
         Self { owner: Arc::new(Owner { shared }) }
@@ -123,7 +128,9 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
 
     /// Opens a session under this id, which must be made from random bits (see [`SessionId`]).
     ///
-    /// Resolves once it is open or, if it fails, once what was built is taken apart again and the slot is back.
+    /// At capacity, it waits a moment for the slot of a session that is closing (see
+    /// [`ConfigBuilder::slot_wait`](crate::ConfigBuilder::slot_wait)). Resolves once the session is open or, if that
+    /// fails, once what was built is taken apart again and the slot is back.
     /// Cancel safe: if the future is dropped, what is being built is finished and taken apart, on its thread.
     ///
     /// # Errors
@@ -143,15 +150,8 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
 
     async fn open_as(&self, id: SessionId, class: Class) -> Result<Session<C, R>, OpenError> {
         let (asker, opened) = oneshot::channel();
-        let shared = self.shared();
-        let entry = shared.transition(|core, now| {
-            let key = core.lifecycle.open(now, id.clone(), class)?;
-            let entry = Arc::new(Entry::new(key, id));
-            core.insert(Side::new(Arc::clone(&entry), asker));
-            shared.observe(core, now, || ObservedKind::Opening { key, id: entry.id.clone() });
-            Ok::<_, Refusal>(entry)
-        })?;
-        let session = Session { shared: Arc::clone(shared), entry };
+        let entry = self.admitted(id, class, asker).await?;
+        let session = Session { shared: Arc::clone(self.shared()), entry };
         let mut asking = Asking { session: Some(session) };
         let answer = opened.await;
         let session = asking.session.take();
@@ -163,6 +163,44 @@ impl<C: Send + 'static, R: Send + 'static> Sessions<C, R> {
                 Err(OpenError::Failed { reason, message: reason.as_str().into() })
             }
         }
+    }
+
+    /// Takes a slot, waiting for one for a while if a session is about to give its own back.
+    async fn admitted(&self, id: SessionId, class: Class, asker: Asker) -> Result<Arc<Entry>, Refusal> {
+        let shared = self.shared();
+        let mut asker = Some(asker);
+        let mut deadline = None;
+        loop {
+            let mut freed = core::pin::pin!(shared.slots.notified());
+            freed.as_mut().enable(); // before the look: a slot that is freed right after it is not missed
+            let (refusal, wait) = match self.admit(&id, class, &mut asker) {
+                Ok(entry) => return Ok(entry),
+                Err(refused) => refused,
+            };
+            let (Refusal::AtCapacity { .. }, Some(wait)) = (refusal, wait) else { return Err(refusal) };
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + wait);
+            if timeout_at(deadline, freed).await.is_err() {
+                return Err(refusal);
+            }
+        }
+    }
+
+    /// Takes a slot, or says why not and how long it is worth waiting for one.
+    fn admit(
+        &self,
+        id: &SessionId,
+        class: Class,
+        asker: &mut Option<Asker>,
+    ) -> Result<Arc<Entry>, (Refusal, Option<Duration>)> {
+        let shared = self.shared();
+        shared.transition(|core, now| {
+            let opened = core.lifecycle.open(now, id.clone(), class);
+            let key = opened.map_err(|refusal| (refusal, core.lifecycle.slot_wait()))?;
+            let entry = Arc::new(Entry::new(key, id.clone()));
+            core.insert(Side::new(Arc::clone(&entry), asker.take()));
+            shared.observe(core, now, || ObservedKind::Opening { key, id: id.clone() });
+            Ok(entry)
+        })
     }
 
     /// The open session with this id.

@@ -41,6 +41,8 @@ pub(crate) struct Shared<C: Send + 'static, R: Send + 'static> {
     pub(crate) runtime: Handle,
     pub(crate) origin: Instant,
     pub(crate) timer: Arc<Notify>,
+    /// A session gave its slot back.
+    pub(crate) slots: Notify,
     pub(crate) lifespan: watch::Sender<Lifespan>,
     pub(crate) events: broadcast::Sender<Observed>,
     pub(crate) joiner: Joiner<C, R>,
@@ -137,6 +139,7 @@ impl<C: Send + 'static, R: Send + 'static> Shared<C, R> {
             runtime: Handle::current(),
             origin: Instant::now(),
             timer: Arc::new(Notify::new()),
+            slots: Notify::new(),
             lifespan: watch::Sender::new(Lifespan::Running),
             events: broadcast::Sender::new(BACKLOG),
             joiner: Joiner::new(),

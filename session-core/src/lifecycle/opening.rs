@@ -1,5 +1,6 @@
 //! Building -> Entering -> Active. Opening is a transaction: whatever interrupts it, what was built is taken apart.
 
+use crate::session::Stance;
 use crate::{
     Action, Class, CloseReason, Lifespan, Outcome, Phase, Refusal, SessionId, SessionKey, Step, Timestamp,
 };
@@ -24,14 +25,16 @@ impl super::Lifecycle {
         let index = self.in_step(key, &[Step::Build])?;
         self.step_done(now, index, outcome);
         let doomed = self.doom_of(index);
+        // An opening is finished before it is taken apart, so that an environment only knows whole lives: unless it is
+        // too late for that.
+        let in_time = self.registry.sessions[index].stance == Stance::Waiting && !self.was_forced();
         self.release_executor(now, index);
         match (outcome, doomed) {
-            (Outcome::Done, None) => {
-                self.registry.sessions[index].phase = Phase::Entering { doomed: None };
+            (Outcome::Done, Some(reason)) if !in_time => self.close_environment(now, index, reason),
+            (Outcome::Done, doomed) => {
+                self.registry.sessions[index].phase = Phase::Entering { doomed };
                 self.begin_step(now, index);
             }
-            // The context was never entered, so it is not left.
-            (Outcome::Done, Some(reason)) => self.close_environment(now, index, reason),
             (_, doomed) => {
                 let reason = self.told(index, doomed, CloseReason::BuildFailed);
                 self.stop_own_executor(now, index, reason);
@@ -70,7 +73,8 @@ impl super::Lifecycle {
             && doomed.is_none()
         {
             *doomed = Some(reason);
-            self.actions.push_back(Action::Closing(session.key, reason));
+            let key = session.key;
+            self.tell_closing(key, reason);
         }
     }
 

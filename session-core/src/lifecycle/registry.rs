@@ -1,6 +1,7 @@
 //! Which sessions there are, and the one place where one leaves (I4).
 
 use alloc::collections::VecDeque;
+use core::time::Duration;
 
 use hashbrown::HashMap;
 use slab::Slab;
@@ -17,6 +18,8 @@ pub(super) struct Registry {
     generation: u32,
     kept: usize,
     one_shots: usize,
+    /// Those of `kept` whose end has begun: their slots will be free soon.
+    closing: usize,
     pub(super) written_off: usize,
     /// Calls in flight of sessions that were not written off.
     pub(super) calls: usize,
@@ -144,6 +147,20 @@ impl Registry {
         index
     }
 
+    pub(super) fn note_closing(&mut self, key: SessionKey) {
+        let counts = |session: &Session| session.class == Class::Kept && !session.is_written_off();
+        if self.get(key).is_some_and(counts) {
+            self.closing += 1;
+        }
+    }
+
+    /// One of those that are closing gives its slot back.
+    fn forget_closing(&mut self, class: Class, reason: Option<CloseReason>) {
+        if class == Class::Kept && reason.is_some() {
+            self.closing -= 1;
+        }
+    }
+
     fn held(&mut self, class: Class) -> &mut usize {
         match class {
             Class::Kept => &mut self.kept,
@@ -158,7 +175,8 @@ impl Registry {
             return false;
         }
         session.standing = Standing::WrittenOff;
-        let (class, calls) = (session.class, session.calls());
+        let (class, calls, reason) = (session.class, session.calls(), session.reason());
+        self.forget_closing(class, reason);
         self.calls -= calls as usize;
         *self.held(class) -= 1;
         self.written_off += 1;
@@ -175,6 +193,7 @@ impl Registry {
             self.written_off -= 1;
         } else {
             *self.held(session.class) -= 1;
+            self.forget_closing(session.class, session.reason());
         }
         self.totals.gone += 1;
         self.totals.by_reason[reason as usize] += 1;
@@ -228,6 +247,14 @@ impl super::Lifecycle {
     /// All sessions, abandoned ones included, in no particular order.
     pub fn sessions(&self) -> impl Iterator<Item = SessionView> + '_ {
         self.registry.sessions.iter().map(|(_, session)| view(session))
+    }
+
+    /// How long it is worth waiting for a slot: only while every slot is taken and one of them is about to be free.
+    #[must_use]
+    pub fn slot_wait(&self) -> Option<Duration> {
+        let full = self.registry.kept >= self.config.capacity && self.is_ready();
+        (full && self.registry.closing > 0 && !self.config.slot_wait.is_zero())
+            .then_some(self.config.slot_wait)
     }
 
     /// How much there is at this moment (I4).

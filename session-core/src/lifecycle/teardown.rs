@@ -38,7 +38,7 @@ impl super::Lifecycle {
 
     fn end_use(&mut self, now: Timestamp, index: usize, calls: u32, reason: CloseReason) {
         let Session { key, attachments, .. } = self.registry.sessions[index];
-        self.actions.push_back(Action::Closing(key, reason));
+        self.tell_closing(key, reason);
         if attachments > 0 {
             self.actions.push_back(Action::TellStreams(key));
         }
@@ -47,6 +47,12 @@ impl super::Lifecycle {
         }
         self.registry.sessions[index].phase = Phase::Draining { calls, reason };
         self.begin_step(now, index);
+    }
+
+    /// The session's end begins: told once.
+    pub(super) fn tell_closing(&mut self, key: SessionKey, reason: CloseReason) {
+        self.registry.note_closing(key);
+        self.actions.push_back(Action::Closing(key, reason));
     }
 
     /// The last call of a closing session ended.

@@ -227,7 +227,11 @@ async fn b02_an_asker_that_goes_during_the_build() {
         assert_eq!(sessions.status().books.open, 1, "{kind:?}: it still holds something");
         gate.open();
         until_gone(&mut events, "a").await;
-        assert_eq!(world.record.of("a"), [Did::Build, Did::Close, Did::Drop], "{kind:?}");
+        assert_eq!(
+            world.record.of("a"),
+            [Did::Build, Did::Enter, Did::Leave, Did::Close, Did::Drop],
+            "{kind:?}"
+        );
         world.record.assert_one_thread("a");
         sessions.open(id("b")).await.unwrap(); // the slot is back
         sessions.shutdown(Shutdown::Graceful).await;

@@ -60,6 +60,8 @@ async fn a_hung_one_that_never_comes_back_is_in_the_report() {
     assert_eq!(lines, [("fine", false), ("hung", true)]);
     let expected = Some(&(Step::Drain, Outcome::Abandoned));
     assert_eq!(outcomes(&report.sessions[1]).last(), expected);
+    assert!(!report.sessions[1].during_shutdown, "it was given up before");
+    assert_eq!(report.slowest().map(|(session, _)| session.id.as_str()), Some("fine"));
     gate.open();
 }
 
@@ -178,5 +180,27 @@ async fn a_busy_session_does_not_starve_its_neighbour() {
         flood.abort();
         assert!(flood.await.unwrap_err().is_cancelled());
         assert!(sessions.shutdown(Shutdown::Graceful).await.is_clean());
+    }
+}
+
+/// The tables of the driver do not grow with the number of sessions that there were.
+#[tokio::test]
+async fn places_of_sessions_and_executors_are_used_again() {
+    for kind in Kind::ALL {
+        let world = World::new();
+        let sessions = kind.sessions(&world, config().build().unwrap());
+        let mut events = sessions.subscribe();
+        for _ in 0..50 {
+            let session = sessions.open(id("a")).await.unwrap();
+            assert_eq!(session.key().index(), 0, "{kind:?}");
+            session.close().await.unwrap();
+        }
+        sessions.begin_shutdown(Shutdown::Graceful);
+        let stopped = |kind: &ObservedKind| *kind == ObservedKind::Lifespan(Lifespan::Stopped);
+        for event in until(&mut events, stopped).await {
+            if let ObservedKind::ExecutorStarted { key, .. } = event.kind {
+                assert_eq!(key.index(), 0, "{kind:?}");
+            }
+        }
     }
 }

@@ -100,7 +100,7 @@ async fn an_executor_frames_what_happens_on_it() {
 }
 
 #[tokio::test]
-async fn a_slow_observer_loses_the_oldest_is_told_how_many_and_disturbs_nothing() {
+async fn b53_a_slow_observer_loses_the_oldest_is_told_how_many_and_disturbs_nothing() {
     let world = World::new();
     let sessions = Kind::Tasks.sessions(&world, config().build().unwrap());
     let mut slow = sessions.subscribe();

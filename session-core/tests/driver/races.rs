@@ -147,7 +147,7 @@ async fn a_call_and_a_close_at_the_same_moment() {
     }
 }
 
-/// B40: whoever closes first is told how it went, the others that it is closing; it is closed once.
+/// Whoever closes first is told how it went, the others that it is closing; it is closed once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn closes_at_the_same_moment_close_once() {
     for kind in Kind::ALL {
@@ -172,9 +172,9 @@ async fn closes_at_the_same_moment_close_once() {
     }
 }
 
-/// The cap can't be overshot, however many ask at once, and each slot comes back.
+/// However many ask at once, and each slot comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn opens_at_the_same_moment_never_exceed_the_capacity() {
+async fn b06_opens_at_the_same_moment_never_exceed_the_capacity() {
     for kind in Kind::ALL {
         let world = World::new();
         let sessions = kind.sessions(&world, config().capacity(3).build().unwrap());

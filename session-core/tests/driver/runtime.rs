@@ -199,3 +199,33 @@ fn no_thread_of_the_driver_outlives_it() {
         }
     }
 }
+
+/// A thread can't be killed, but nobody has to wait for it.
+#[test]
+fn b42_a_thread_that_hangs_for_ever_does_not_hold_the_runtime_up() {
+    for kind in Kind::THREADS {
+        for runtime in runtimes() {
+            let world = World::new();
+            let gate = Gate::new();
+            runtime.block_on(async {
+                let sessions = kind.sessions(&world, config().build().unwrap());
+                let session = sessions.open(id("a")).await.unwrap();
+                drop(tokio::spawn(session.begin_call().unwrap().run(ask(1, Act::Block(gate.clone())))));
+                world.record.until("a", Did::Call(1)).await;
+            });
+            drop(runtime); // returns
+            gate.open(); // and if it comes back, it is taken apart
+            in_another(world.record.until("a", Did::Drop));
+            world.record.assert_taken_apart();
+        }
+    }
+}
+
+/// Without a timer no deadline would ever pass: that is a mistake of whoever made the runtime, and is said at once.
+#[test]
+#[should_panic(expected = "timers are disabled")]
+fn a_runtime_without_time_is_refused() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let _inside = runtime.enter();
+    drop(Kind::Tasks.sessions(&World::new(), config().build().unwrap()));
+}

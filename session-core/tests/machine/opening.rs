@@ -1,6 +1,6 @@
 //! Opening is a transaction: it succeeds, or what was built is taken apart.
 
-use session_core::{Action, CloseReason, Event, Outcome, Refusal, Step, Timestamp};
+use session_core::{Action, CloseReason, Event, Outcome, Refusal, Shutdown, Step, Timestamp};
 
 use crate::world::{Ends, SHARED, World, secs};
 
@@ -36,16 +36,27 @@ fn nothing_can_be_asked_of_a_session_that_is_not_open_yet() {
 }
 
 #[test]
-fn a_build_that_ends_after_its_asker_left_is_closed_and_never_opened() {
+fn a_build_that_ends_after_its_asker_left_is_finished_taken_apart_and_never_opened() {
     let mut world = World::of(|config| config);
     world.next(Step::Build, Ends::Never);
     let key = world.open();
     world.close(key, CloseReason::AskerGone).unwrap();
     assert!(!world.is_gone(key), "a build under way can't be taken back");
     world.tell(Event::Built(key, Outcome::Done)).unwrap();
-    assert_eq!(world.steps(key), ["build", "close", "stop"]);
+    assert_eq!(world.steps(key), ["build", "enter", "leave", "close", "stop"]);
     assert!(!world.was_opened(key));
     assert_eq!(world.why_gone(key), Some(CloseReason::AskerGone));
+}
+
+#[test]
+fn under_force_a_build_that_ends_is_closed_without_being_entered() {
+    let mut world = World::of(|config| config);
+    world.next(Step::Build, Ends::Never);
+    let key = world.open();
+    world.shut_down(Shutdown::Forced);
+    world.tell(Event::Built(key, Outcome::Done)).unwrap();
+    assert_eq!(world.steps(key), ["build", "close", "stop"]);
+    assert!(!world.was_opened(key));
 }
 
 #[test]

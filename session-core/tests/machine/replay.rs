@@ -21,7 +21,7 @@ fn runs(cases: u32) -> Runs {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(cases);
     Runs {
         cases,
-        max_shrink_iters: 50_000,
+        max_shrink_iters: Runs::default().max_shrink_iters.min(20_000),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
             "tests/machine/proptest-regressions.txt",
         ))),

@@ -14,7 +14,9 @@ mod tasks;
 mod validate;
 
 use core::future::Future;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -24,7 +26,6 @@ use uuid::Uuid;
 use self::route::{Found, Route};
 use crate::body::Body;
 use crate::environment::{About, Answer, Call};
-use std::sync::Arc;
 
 /// Whether clients control episodes over HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,13 +47,15 @@ pub struct OpenEnv {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     sessions: Sessions<Call, Answer>,
     about: About,
     mode: Mode,
     body_limit: usize,
     tool_timeout: Duration,
+    /// Set by the lame duck: unready, and nothing else.
+    has_stepped_back: Arc<AtomicBool>,
 }
 
 impl OpenEnv {
@@ -61,7 +64,16 @@ impl OpenEnv {
     #[must_use]
     pub fn new(sessions: Sessions<Call, Answer>, about: About) -> Self {
         let (body_limit, tool_timeout) = (64 << 20, Duration::from_secs(30));
-        Self { inner: Arc::new(Inner { sessions, about, mode: Mode::default(), body_limit, tool_timeout }) }
+        Self {
+            inner: Arc::new(Inner {
+                sessions,
+                about,
+                mode: Mode::default(),
+                body_limit,
+                tool_timeout,
+                has_stepped_back: Arc::default(),
+            }),
+        }
     }
 
     /// The same in another mode.
@@ -155,11 +167,9 @@ impl crate::Service for OpenEnv {
     fn control(&self) -> Control {
         self.inner.sessions.control()
     }
-}
 
-impl Clone for Inner {
-    fn clone(&self) -> Self {
-        Self { sessions: self.sessions.clone(), about: self.about.clone(), ..*self }
+    fn step_back(&self) {
+        self.inner.has_stepped_back.store(true, Ordering::Relaxed);
     }
 }
 

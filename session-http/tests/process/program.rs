@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -33,10 +33,13 @@ pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+type Reader = BufReader<ChildStderr>;
+
 /// A server that runs.
 pub(crate) struct Program {
     child: Child,
     lines: Receiver<String>,
+    reader: Option<JoinHandle<Reader>>,
     pub(crate) address: String,
 }
 
@@ -56,23 +59,49 @@ impl Program {
         Self::start(command(&all))
     }
 
-    pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let stderr = child.stderr.take().unwrap();
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_reading(command, usize::MAX)
+    }
+
+    /// `serve` on a free port, and nobody reads standard error after the first line.
+    pub(crate) fn serve_unread(arguments: &[&str]) -> Self {
+        let mut command = command(&["serve", "--port", "0"]);
+        command.args(arguments);
+        Self::start_reading(command, 1)
+    }
+
+    fn start_reading(mut command: Command, count: usize) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stderr).lines() {
+        let reader = thread::spawn(move || {
+            for line in stderr.by_ref().lines().take(count) {
                 if sender.send(line.unwrap()).is_err() {
-                    return;
+                    break;
                 }
             }
+            stderr
         });
-        let mut program = Self { child, lines, address: String::new() };
+        let mut program = Self { child, lines, reader: Some(reader), address: String::new() };
         let first = program.line("listening on");
         let address = first.split("http://").nth(1).unwrap();
         program.address =
             address.chars().take_while(|at| at.is_ascii_digit() || ".:".contains(*at)).collect();
         program
+    }
+
+    /// Waits for its end without reading what it says.
+    pub(crate) fn code(mut self) -> Option<i32> {
+        // Kept open: a closed pipe would not fill.
+        let stderr = self.reader.take().unwrap().join().unwrap();
+        let mut stdout = self.child.stdout.take().unwrap();
+        let (sender, ended) = mpsc::channel();
+        // Standard output closes when the process ends.
+        thread::spawn(move || sender.send(stdout.read_to_end(&mut Vec::new()).is_ok()));
+        ended.recv_timeout(PATIENCE).expect("the program does not end");
+        let code = self.child.wait().unwrap().code();
+        drop(stderr);
+        code
     }
 
     /// Waits for a line that contains this.

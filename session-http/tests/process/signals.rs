@@ -79,3 +79,14 @@ fn it_is_unready_during_the_lame_duck_and_serves_on() {
     program.signal("-TERM");
     assert_eq!(program.end().code, Some(0));
 }
+
+#[test]
+fn nobody_who_reads_what_it_says_does_not_keep_it_from_ending() {
+    let program = Program::serve_unread(&["--log", "debug", "--workers", "1", "--executor", "none"]);
+    // Some ten lines each: far more than a pipe holds.
+    for _ in 0..500 {
+        program.open();
+    }
+    program.signal("-TERM");
+    assert_eq!(program.code(), Some(0));
+}

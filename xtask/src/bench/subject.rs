@@ -55,9 +55,12 @@ impl Programs {
     pub(crate) fn server(&self, executor: Executor) -> Result<Server> {
         let mut command = Command::new(self.folder.join("session-http"));
         command
-            .args(["serve", "--host", "127.0.0.1", "--executor", executor.name(), "--threads", "2"])
+            .args(["serve", "--host", "127.0.0.1", "--executor", executor.name()])
             .args(["--workers", &self.workers.to_string(), "--max-sessions", "10100"])
             .args(["--idle-timeout", "off", "--log", "warn"]);
+        if executor == Executor::Pinned {
+            command.args(["--threads", "2"]);
+        }
         Server::start(&mut command, &self.log)
     }
 

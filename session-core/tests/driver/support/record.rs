@@ -1,5 +1,6 @@
 //! What happened to environments, in one total order, and on which thread.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -64,7 +65,7 @@ impl Record {
     }
 
     pub(crate) fn count(&self, did: Did) -> usize {
-        self.all().iter().filter(|entry| entry.did == did).count()
+        self.entries.lock().unwrap().iter().filter(|entry| entry.did == did).count()
     }
 
     /// Where in the record this is.
@@ -77,25 +78,22 @@ impl Record {
     /// Waits until the session did that.
     pub(crate) async fn until(&self, id: &str, did: Did) {
         let mut grown = self.grown.subscribe();
-        while !self.of(id).contains(&did) {
+        let is_it = |entry: &Entry| entry.id == id && entry.did == did;
+        while !self.entries.lock().unwrap().iter().any(is_it) {
             grown.changed().await.unwrap();
         }
     }
 
     /// Every environment that was built was closed and dropped, after its context was left (I1, I2).
     pub(crate) fn assert_taken_apart(&self) {
-        let mut ids: Vec<_> = self.all().into_iter().map(|entry| entry.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for id in ids {
-            self.assert_order(&id);
+        let mut histories = BTreeMap::<_, Vec<_>>::new();
+        for entry in self.all() {
+            histories.entry(entry.id).or_default().push(entry.did);
         }
-    }
-
-    fn assert_order(&self, id: &str) {
-        let did = self.of(id);
-        let mut lives = did.split_inclusive(|did| *did == Did::Drop);
-        assert!(lives.all(is_whole_life), "{id}: {did:?}\n{}", self.show());
+        for (id, did) in histories {
+            let mut lives = did.split_inclusive(|did| *did == Did::Drop);
+            assert!(lives.all(is_whole_life), "{id}: {did:?}\n{}", self.show());
+        }
     }
 
     /// All that a session did, it did on one thread (I3).

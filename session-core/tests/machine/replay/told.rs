@@ -82,7 +82,7 @@ impl Model {
     fn enter(&mut self, now: Timestamp, key: SessionKey) -> Checked {
         let seen = self.seen(key)?;
         claim!(seen.built == Some(Outcome::Done), "{key}: the context of nothing is entered");
-        claim!(seen.entered.is_none() && seen.closing.is_none(), "{key} is entered again, or doomed");
+        claim!(seen.entered.is_none(), "{key} is entered again");
         seen.begin(Step::Enter, now)
     }
 

@@ -2,8 +2,7 @@
 
 mod cli;
 mod serve;
-
-use std::io::{self, Write};
+mod stderr;
 
 use clap::Parser;
 
@@ -31,9 +30,4 @@ fn main() {
 #[expect(clippy::exit, reason = "the one place where the process ends")]
 fn leave(code: u8) -> ! {
     std::process::exit(code.into())
-}
-
-/// Says something to the operator. A closed standard error must not change how the process ends.
-fn say(what: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "{what}");
 }

@@ -8,7 +8,8 @@ use session_http::{EchoEnvironment, Exit, OpenEnv, Server, StartError, signals};
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::Serve;
-use crate::{FAILED, USAGE, say};
+use crate::stderr::Stderr;
+use crate::{FAILED, USAGE};
 
 /// Why nothing was served.
 #[derive(Debug, thiserror::Error)]
@@ -51,22 +52,23 @@ fn advice(error: &StartError) -> &'static str {
 
 /// Serves until the end; the exit code.
 pub(crate) fn run(arguments: Serve) -> u8 {
-    match serve(arguments) {
+    let Ok(stderr) = Stderr::start() else { return FAILED };
+    match serve(arguments, &stderr) {
         Ok(exit) => {
-            say(&exit);
+            stderr.say_last(&exit);
             exit.code()
         }
         Err(failure) => {
-            say(format_args!("error: {failure}"));
+            stderr.say_last(format_args!("error: {failure}"));
             failure.code()
         }
     }
 }
 
-fn serve(arguments: Serve) -> Result<Exit, Failure> {
+fn serve(arguments: Serve, stderr: &Stderr) -> Result<Exit, Failure> {
     let file = arguments.config.as_deref().map_or_else(|| Ok(Layer::default()), read_file)?;
     let settings = Settings::decide(&arguments.layer.over(file))?;
-    start_log(&settings)?;
+    start_log(&settings, stderr)?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(workers) = settings.workers {
         runtime.worker_threads(workers.get());
@@ -102,7 +104,7 @@ fn raise_open_files() {
     }
 }
 
-fn start_log(settings: &Settings) -> Result<(), Failure> {
+fn start_log(settings: &Settings, stderr: &Stderr) -> Result<(), Failure> {
     let filter = settings.log.clone();
     let filter = EnvFilter::try_new(&filter).map_err(|source| Failure::Filter { filter, source })?;
     let is_human = match settings.log_format {
@@ -111,7 +113,8 @@ fn start_log(settings: &Settings) -> Result<(), Failure> {
         LogFormat::Json => false,
     };
     // A log that can't be written is no reason to panic.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let stderr = stderr.clone();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || stderr.clone());
     let log = log.log_internal_errors(false);
     if is_human {
         log.with_ansi(io::stderr().is_terminal()).init();

@@ -1,5 +1,7 @@
 //! Routes that build an environment for one request, and those that need none.
 
+use std::sync::atomic::Ordering;
+
 use core::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -41,7 +43,7 @@ impl Inner {
 
     pub(super) fn readiness(&self) -> Response<Body> {
         let status = self.sessions.status();
-        if status.ready {
+        if status.ready && !self.has_stepped_back.load(Ordering::Relaxed) {
             return answer::json(StatusCode::OK, br#"{"status":"ready"}"#.as_slice());
         }
         let body = json!({

@@ -82,6 +82,8 @@ fn used(call: &ToolCall) -> Result<Map<String, Value>, Failure> {
 }
 
 fn text(arguments: &Arguments) -> Result<String, Failure> {
-    let arguments: Map<String, Value> = arguments.parse()?;
+    // Upstream makes an action of them first: what does not fit is an error of the environment.
+    let arguments: Map<String, Value> =
+        arguments.parse().map_err(|failure| Failure::Other(failure.to_string()))?;
     Ok(arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_uppercase())
 }
