@@ -87,13 +87,17 @@ pub(crate) async fn serve<S: Service>(
 
 /// A handler panicked: its request is answered, and nothing else notices.
 fn panicked(panic: &(dyn Any + Send)) -> Response<Body> {
-    let message = panic.downcast_ref::<&str>().copied();
-    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(panic = message.unwrap_or("not a text"), "a request's handler panicked");
+    tracing::error!(panic = panic_text(panic), "a request's handler panicked");
     let mut answer = Response::new(Body::full(&br#"{"detail":"internal error"}"#[..]));
     *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("not a text")
 }
 
 /// What one connection too many gets, whatever it asks.

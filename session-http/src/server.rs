@@ -2,18 +2,21 @@
 
 use core::fmt;
 use core::future::pending;
+use core::panic::AssertUnwindSafe;
 use core::pin::{Pin, pin};
 use core::time::Duration;
 use std::io;
 
+use futures_util::FutureExt;
 use futures_util::stream::{FusedStream, Stream, StreamExt};
 use session_core::{BoxError, Control, Lifespan, Shutdown, ShutdownReport};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::connection::panic_text;
 use crate::lifespan::accept::Accepting;
 use crate::lifespan::budget::Budget;
-use crate::lifespan::exit::Exit;
+use crate::lifespan::exit::{ConnectionReport, Exit};
 use crate::lifespan::log;
 use crate::listener::{self, AnyListener};
 use crate::{Limits, Listener, Service};
@@ -66,7 +69,7 @@ pub enum StartError {
     /// There is no listener.
     #[error("the server has no listener")]
     NoListener,
-    /// A start-up hook failed. Sessions that it opened are closed again.
+    /// A start-up hook failed or panicked. Sessions that it opened are closed again.
     #[error("start-up failed: {0}")]
     Hook(#[source] BoxError),
 }
@@ -97,8 +100,8 @@ impl Server {
         self
     }
 
-    /// Runs before anything is served, after the hooks given earlier. If it fails, the server does not start; if the
-    /// shutdown is asked for meanwhile, it is dropped.
+    /// Runs before anything is served, after the hooks given earlier. If it fails or panics, the server does not start; if
+    /// the shutdown is asked for meanwhile, it is dropped and nothing is served.
     pub fn on_start(mut self, hook: impl Future<Output = Result<(), BoxError>> + Send + 'static) -> Self {
         self.hooks.push(Box::pin(hook));
         self
@@ -143,31 +146,29 @@ impl Server {
         let control = service.control();
         let mut log = Following(tokio::spawn(log::follow(control.subscribe(), control.clone())));
         let mut signals = pin!(signals.fuse());
-        let started = tokio::select! {
-            biased;
-            how = next(signals.as_mut()) => Some(how),
-            ran = run_all(self.hooks) => match ran {
-                Ok(()) => None,
-                Err(error) => {
-                    let _ = stop(&control, Shutdown::Graceful, signals.as_mut()).await;
-                    log.rest().await;
-                    return Err(StartError::Hook(error));
+        let exit = match start(self.hooks, signals.as_mut()).await {
+            Ok(Started::Ready) => {
+                let accepting = Accepting::begin(self.listeners, &service, self.limits);
+                for url in urls {
+                    tracing::info!("listening on {url}");
                 }
-            },
+                tracing::info!("{budget}");
+                let asked = until_asked(signals.as_mut(), &control).await;
+                Ok(end(&service, asked, &budget, accepting, signals).await)
+            }
+            // What has not started up must not answer anybody.
+            Ok(Started::Called(how)) => {
+                let began = Instant::now();
+                let sessions = stop(&control, how, signals).await;
+                Ok(Exit { sessions, connections: ConnectionReport::default(), took: began.elapsed() })
+            }
+            Err(error) => {
+                let _ = stop(&control, Shutdown::Graceful, signals).await;
+                Err(StartError::Hook(error))
+            }
         };
-        let accepting = Accepting::begin(self.listeners, &service, self.limits);
-        for url in urls {
-            tracing::info!("listening on {url}");
-        }
-        tracing::info!("{budget}");
-        let how = match started {
-            Some(how) => how,
-            None => until_asked(signals.as_mut(), &control).await,
-        };
-        let ending = Ending { control, began: Instant::now(), how };
-        let exit = ending.run(&service, &budget, accepting, signals).await;
         log.rest().await;
-        Ok(exit)
+        exit
     }
 }
 
@@ -179,9 +180,31 @@ impl fmt::Debug for Server {
     }
 }
 
+/// How the start went.
+enum Started {
+    Ready,
+    /// The end was asked for meanwhile.
+    Called(Shutdown),
+}
+
+async fn start<G>(hooks: Vec<Hook>, signals: Pin<&mut G>) -> Result<Started, BoxError>
+where
+    G: FusedStream<Item = Shutdown>,
+{
+    tokio::select! {
+        biased;
+        how = next(signals) => Ok(Started::Called(how)),
+        ran = run_all(hooks) => ran.map(|()| Started::Ready),
+    }
+}
+
+/// Runs the hooks one after the other. A panic is a failure: unwinding from here would leave sessions open.
 async fn run_all(hooks: Vec<Hook>) -> Result<(), BoxError> {
     for hook in hooks {
-        hook.await?;
+        match AssertUnwindSafe(hook).catch_unwind().await {
+            Ok(ran) => ran?,
+            Err(panic) => return Err(format!("a hook panicked: {}", panic_text(panic.as_ref())).into()),
+        }
     }
     Ok(())
 }
@@ -194,12 +217,19 @@ async fn next<G: FusedStream<Item = Shutdown>>(mut signals: Pin<&mut G>) -> Shut
     }
 }
 
-/// Waits until somebody wants the end: a signal, or whoever else has the sessions.
-async fn until_asked<G: FusedStream<Item = Shutdown>>(signals: Pin<&mut G>, control: &Control) -> Shutdown {
+/// Who wants the end.
+enum Asked {
+    Signal(Shutdown),
+    /// Whoever else has the sessions: they are ending already.
+    Elsewhere,
+}
+
+/// Waits until somebody wants the end. Cancel safe.
+async fn until_asked<G: FusedStream<Item = Shutdown>>(signals: Pin<&mut G>, control: &Control) -> Asked {
     let mut lifespan = control.lifespan();
     tokio::select! {
-        how = next(signals) => how,
-        _ = lifespan.wait_for(|lifespan| *lifespan != Lifespan::Running) => Shutdown::Graceful,
+        how = next(signals) => Asked::Signal(how),
+        _ = lifespan.wait_for(|lifespan| *lifespan != Lifespan::Running) => Asked::Elsewhere,
     }
 }
 
@@ -217,47 +247,43 @@ where
     }
 }
 
-/// The end has been asked for.
-struct Ending {
-    control: Control,
-    began: Instant,
-    how: Shutdown,
-}
-
-impl Ending {
-    async fn run<S, G>(
-        self,
-        service: &S,
-        budget: &Budget,
-        accepting: Accepting,
-        mut signals: Pin<&mut G>,
-    ) -> Exit
-    where
-        S: Service,
-        G: FusedStream<Item = Shutdown>,
-    {
-        let Self { control, began, how } = self;
-        let how = match how {
-            Shutdown::Graceful if !budget.lame_duck.is_zero() => {
-                tracing::info!(lame_duck = ?budget.lame_duck, "unready, and serving on");
-                service.step_back();
-                tokio::select! {
-                    () = sleep(budget.lame_duck) => how,
-                    _ = next(signals.as_mut()) => Shutdown::Forced,
-                }
-            }
-            Shutdown::Graceful | Shutdown::Forced => how,
-        };
-        let sessions = stop(&control, how, signals.as_mut()).await;
-        let until = async {
+/// The end has been asked for: the six steps.
+async fn end<S, G>(
+    service: &S,
+    asked: Asked,
+    budget: &Budget,
+    accepting: Accepting,
+    mut signals: Pin<&mut G>,
+) -> Exit
+where
+    S: Service,
+    G: FusedStream<Item = Shutdown>,
+{
+    let (control, began) = (service.control(), Instant::now());
+    let how = match asked {
+        Asked::Signal(Shutdown::Graceful) if !budget.lame_duck.is_zero() => {
+            tracing::info!(lame_duck = ?budget.lame_duck, "unready, and serving on");
+            service.step_back();
             tokio::select! {
-                () = sleep(budget.connections) => {}
-                _ = next(signals) => {}
+                () = sleep(budget.lame_duck) => Shutdown::Graceful,
+                asked = until_asked(signals.as_mut(), &control) => match asked {
+                    Asked::Signal(_) => Shutdown::Forced,
+                    Asked::Elsewhere => Shutdown::Graceful,
+                },
             }
-        };
-        let connections = accepting.finish(until).await;
-        Exit { sessions, connections, took: began.elapsed() }
-    }
+        }
+        Asked::Signal(how) => how,
+        Asked::Elsewhere => Shutdown::Graceful,
+    };
+    let sessions = stop(&control, how, signals.as_mut()).await;
+    let until = async {
+        tokio::select! {
+            () = sleep(budget.connections) => {}
+            _ = next(signals) => {}
+        }
+    };
+    let connections = accepting.finish(until).await;
+    Exit { sessions, connections, took: began.elapsed() }
 }
 
 /// The log's task; ends with the server's.

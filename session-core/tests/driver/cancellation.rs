@@ -208,7 +208,7 @@ async fn b02_an_asker_that_goes_between_opened_and_the_answer() {
     }
 }
 
-/// A build can't be interrupted: it is finished, and what it made is closed, on its thread.
+/// A build can't be interrupted: the opening is finished, and what it made is taken apart, on its thread.
 #[tokio::test]
 async fn b02_an_asker_that_goes_during_the_build() {
     for kind in Kind::THREADS {

@@ -6,6 +6,7 @@ mod affinity;
 mod budget;
 mod calls;
 mod cancellation;
+mod capacity;
 mod deadlines;
 mod endings;
 mod executors;

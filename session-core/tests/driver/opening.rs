@@ -50,21 +50,6 @@ async fn a_failure_does_not_keep_the_next_one_from_opening() {
 }
 
 #[tokio::test]
-async fn at_capacity_nothing_is_built() {
-    for kind in Kind::ALL {
-        let world = World::new();
-        let sessions = kind.sessions(&world, config().capacity(1).build().unwrap());
-        let first = sessions.open(id("a")).await.unwrap();
-        let refused = sessions.open(id("b")).await.unwrap_err();
-        assert_eq!(refused, OpenError::Refused(Refusal::AtCapacity { open: 1, capacity: 1 }));
-        assert_eq!(world.record.of("b"), []);
-        first.close().await.unwrap();
-        sessions.open(id("b")).await.unwrap();
-        sessions.shutdown(Shutdown::Graceful).await;
-    }
-}
-
-#[tokio::test]
 async fn two_of_one_id_are_refused_without_harm_to_the_first() {
     let world = World::new();
     let sessions = Kind::Shared.sessions(&world, config().build().unwrap());

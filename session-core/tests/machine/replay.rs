@@ -42,7 +42,7 @@ fn live(rules: Rules, history: &[Op], ends: fn(&Sim) -> Result<(), String>) -> R
 }
 
 proptest! {
-    #![proptest_config(runs(1000))]
+    #![proptest_config(runs(800))]
 
     #[test]
     fn any_history_can_be_shut_down_though_everything_hangs(rules in rules(), history in histories()) {
@@ -52,6 +52,11 @@ proptest! {
     #[test]
     fn any_history_ends_with_empty_books_if_all_goes_well(rules in rules(), history in histories()) {
         live(rules, &history, finish::everything_goes_well)?;
+    }
+
+    #[test]
+    fn any_history_can_be_shut_down_though_everything_is_slow(rules in rules(), history in histories()) {
+        live(rules, &history, finish::everything_ends_at_the_last_moment)?;
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::exit::ConnectionReport;
 use super::trouble::Trouble;
@@ -16,6 +17,9 @@ use crate::{Limits, Service};
 /// How many refusals are written at once. Beyond it a connection too many is closed without a word, so that a flood
 /// can't take the memory that the limit protects.
 const REFUSALS: usize = 256;
+
+/// How long connections that are cut may take to let go of what they hold.
+const LETTING_GO: Duration = Duration::from_millis(100);
 
 /// All listeners at work. Dropped, it cuts every connection.
 pub(crate) struct Accepting {
@@ -67,26 +71,23 @@ impl Accepting {
     pub(crate) async fn finish(mut self, until: impl Future<Output = ()>) -> ConnectionReport {
         self.closing.send_replace(true);
         let mut left = Vec::new();
-        while let Some(connections) = self.loops.join_next().await {
-            left.extend(connections.ok());
-        }
         let delivering = async {
-            for connections in &mut left {
-                while connections.join_next().await.is_some() {}
+            while let Some(connections) = self.loops.join_next().await {
+                left.extend(connections.ok());
             }
+            all_ended(&mut left).await;
         };
         tokio::select! {
             () = delivering => {}
             () = until => {}
         }
-        let mut cut = 0;
-        for connections in &mut left {
-            cut += connections.len() as u64;
-            connections.shutdown().await;
-        }
+        let cut: usize = left.iter_mut().map(cut).sum();
+        // Their handlers let go of what they hold before the report. One that blocks its thread never would: it is not
+        // waited for (I8).
+        let _ = timeout(LETTING_GO, all_ended(&mut left)).await;
         let Counts { served, refused, .. } = &*self.counts;
         let (served, refused) = (served.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
-        ConnectionReport { served, refused, cut }
+        ConnectionReport { served, refused, cut: cut as u64 }
     }
 }
 
@@ -132,6 +133,19 @@ impl<S: Service> Front<S> {
             drop(permit);
         });
     }
+}
+
+async fn all_ended(connections: &mut [JoinSet<()>]) {
+    for connections in connections {
+        while connections.join_next().await.is_some() {}
+    }
+}
+
+/// Tells the connections that have not ended to; how many.
+fn cut(connections: &mut JoinSet<()>) -> usize {
+    while connections.try_join_next().is_some() {}
+    connections.abort_all();
+    connections.len()
 }
 
 /// The next connection, however long the system refuses to give one.

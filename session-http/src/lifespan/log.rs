@@ -40,8 +40,9 @@ impl Log {
                 tracing::debug!(session = %id, %reason, "session closing");
             }
             ObservedKind::StepDone { id, step, outcome, took, message, .. } if !outcome.is_done() => {
-                let message = message.as_deref().unwrap_or("no message");
-                tracing::warn!(session = %id, %step, %outcome, ?took, message, "a session's step did not end well");
+                // Not `message`: that is the event's own, and JSON readers keep one of two.
+                let error = message.as_deref();
+                tracing::warn!(session = %id, %step, %outcome, ?took, error, "a session's step did not end well");
             }
             ObservedKind::Gone(report) => self.gone(at, &report),
             ObservedKind::Abandoned { id, step, reason, .. } => {

@@ -3,6 +3,7 @@
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures_util::stream::{self, Stream};
 use http::{Request, Response};
@@ -14,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::Client;
 
-/// OpenEnv's routes, and `/held` (answers once released) and `/panic`.
+/// OpenEnv's routes, and `/held` (answers once released), `/panic`, and `/block` (holds its thread until released).
 #[derive(Clone)]
 pub(crate) struct App {
     openenv: OpenEnv,
@@ -63,6 +64,13 @@ impl Service for App {
             "/held" => {
                 self.arrived.add_permits(1);
                 self.release.acquire().await.unwrap().forget();
+                Response::new(Body::full("released"))
+            }
+            "/block" => {
+                self.arrived.add_permits(1);
+                while self.release.try_acquire().is_err() {
+                    std::thread::park_timeout(Duration::from_millis(1));
+                }
                 Response::new(Body::full("released"))
             }
             _ => self.openenv.call(request).await,

@@ -78,6 +78,19 @@ async fn an_answer_that_never_comes_is_cut_at_the_deadline_and_counted() {
     client.closed().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_handler_that_blocks_its_thread_does_not_keep_the_server_from_ending() {
+    let app = App::new();
+    let limits = Limits { connection_drain: Duration::from_millis(50), ..Limits::default() };
+    let running = Running::start(&app, |server| server.limits(limits)).await;
+    let mut client = running.client().await;
+    client.ask("/block").await;
+    app.has_arrived().await;
+    let exit = tokio::time::timeout(LONG / 20, running.end()).await;
+    app.release.add_permits(1);
+    assert_eq!(exit.unwrap().connections.cut, 1);
+}
+
 #[tokio::test]
 async fn a_further_signal_cuts_connections_that_are_waited_for() {
     let app = App::new();
@@ -129,9 +142,9 @@ async fn during_the_lame_duck_it_opens_sessions_still_and_a_second_signal_ends_i
 }
 
 #[tokio::test]
-async fn a_shutdown_that_somebody_else_began_ends_the_server() {
+async fn a_shutdown_that_somebody_else_began_ends_the_server_without_a_lame_duck() {
     let app = App::new();
-    let running = Running::start(&app, |server| server).await;
+    let running = Running::start(&app, |server| server.lame_duck(LONG)).await;
     assert_eq!(running.client().await.get("/health").await.status, 200);
     app.sessions.shutdown(Shutdown::Graceful).await;
     assert_eq!(running.ended().await.unwrap().code(), 0);

@@ -46,12 +46,32 @@ async fn hooks_run_in_order_before_the_first_answer() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_a_start_that_hangs() {
+async fn a_hook_that_panics_fails_the_start_and_closes_what_was_opened() {
     let app = App::new();
-    let running = Running::start(&app, |server| server.on_start(stuck())).await;
+    let hooked = app.clone();
+    let running = Running::start(&app, |server| {
+        server.on_start(async move {
+            hooked.open("early").await;
+            panic!("no luck")
+        })
+    })
+    .await;
+    let error = running.ended().await.unwrap_err();
+    assert_eq!(error.to_string(), "start-up failed: a hook panicked: no luck");
+    assert_eq!(app.sessions.status().books.open, 0);
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_start_that_hangs_and_nobody_is_answered() {
+    let app = App::new();
+    let an_hour = std::time::Duration::from_secs(3600);
+    let running = Running::start(&app, |server| server.lame_duck(an_hour).on_start(stuck())).await;
+    let mut early = running.client().await;
+    early.ask("/health").await;
     running.signal(Shutdown::Graceful);
     let exit = running.ended().await.unwrap();
     assert_eq!((exit.code(), exit.connections.served), (0, 0));
+    assert!(early.closed().await.is_empty());
 }
 
 #[tokio::test]

@@ -68,6 +68,27 @@ fn the_log_is_json_off_a_terminal_with_a_line_for_each_sessions_end() {
 }
 
 #[test]
+fn a_step_that_went_wrong_is_a_warning_with_its_session() {
+    let program = Program::serve(&["--executor", "none", "--drain-timeout", "50ms"]);
+    let session = program.open();
+    let call = json!({"session_id": session, "name": "slow", "arguments": {"seconds": 60}});
+    let calling = program.send("POST", "/mcp", &rpc("tools/call", &call));
+    // A whole session's life after it: by then the call has begun.
+    let other = program.open();
+    program.rpc("openenv/session/close", &json!({"session_id": other}));
+    program.rpc("openenv/session/close", &json!({"session_id": session}));
+    let line: Value = serde_json::from_str(&program.line("\"step\"")).unwrap();
+    assert_eq!(
+        (&line["level"], &line["session"], &line["step"]),
+        (&json!("WARN"), &json!(session), &json!("drain"))
+    );
+    assert_eq!(line["message"], "a session's step did not end well");
+    drop(calling);
+    program.signal("-TERM");
+    assert_eq!(program.end().code, Some(0));
+}
+
+#[test]
 fn it_is_unready_during_the_lame_duck_and_serves_on() {
     let program = Program::serve(&["--lame-duck", "1h"]);
     assert_eq!(program.ask("GET", "/readyz", "").0, 200);

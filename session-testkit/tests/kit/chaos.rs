@@ -85,7 +85,7 @@ async fn live(seed: u64) -> Record {
     for asker in 0..ASKERS {
         askers.spawn(ask(sessions.clone(), asker, Chance(seed * 1000 + asker)));
     }
-    // No event is awaited here: the shutdown is to come at any moment.
+    // sleep: no event is awaited, the shutdown is to come at any moment.
     tokio::time::sleep(chance.moment()).await;
     let report = within(PATIENCE, sessions.shutdown(Shutdown::Graceful)).await.unwrap();
     assert!(report.is_clean(), "seed {seed}: {report:?}");

@@ -24,6 +24,7 @@ async fn an_idle_runtime_does_not_move_the_held_clock() {
     let before = Instant::now();
     let (told, heard) = oneshot::channel();
     // A real thread works for a while; the runtime has nothing to do but an hour's timer.
+    // sleep: on the paused clock; it is the clock that is tested.
     let alarm = tokio::spawn(sleep(HOUR));
     thread::spawn(move || told.send((0..2_000_000_u64).fold(0, u64::wrapping_add)).ok());
     within(PATIENCE, heard).await.unwrap().unwrap();
@@ -34,6 +35,7 @@ async fn an_idle_runtime_does_not_move_the_held_clock() {
 #[tokio::test(start_paused = true)]
 async fn timers_of_tasks_fire_when_time_is_advanced() {
     let clock = ManualClock::hold();
+    // sleep: on the paused clock; it is the clock that is tested.
     let alarm = tokio::spawn(sleep(HOUR));
     tokio::task::yield_now().await;
     clock.advance(HOUR - Duration::from_secs(1)).await;
@@ -48,6 +50,7 @@ async fn timers_of_executor_threads_fire_when_time_is_advanced() {
     let (ready, is_ready) = oneshot::channel();
     let mut slept = on_executor(async move {
         let began = Instant::now();
+        // sleep: on the paused clock; it is the clock that is tested.
         let alarm = sleep(HOUR);
         ready.send(()).unwrap();
         alarm.await;
@@ -72,5 +75,6 @@ async fn an_executor_thread_and_the_test_see_the_same_time() {
 #[tokio::test(start_paused = true)]
 async fn the_clock_runs_by_itself_again_when_it_is_let_go() {
     drop(ManualClock::hold());
+    // sleep: on the paused clock; it is the clock that is tested.
     within(PATIENCE, sleep(HOUR)).await.unwrap();
 }

@@ -219,6 +219,7 @@ impl Act {
                 }
                 Self::Block(gate) => gate.block(),
                 Self::Await(gate) => gate.wait().await,
+                // sleep: what an environment that takes its time does; on the paused clock.
                 Self::Sleep(span) => tokio::time::sleep(span).await,
                 Self::Linger(gate) => LINGERING.with(|lingering| {
                     lingering.0.replace(Some(gate));

@@ -1,4 +1,4 @@
-//! What comes of a shutdown at any moment (I8): in three worlds, each on a copy.
+//! What comes of a shutdown at any moment (I8): in four worlds, each on a copy.
 
 use std::time::Duration;
 
@@ -18,16 +18,8 @@ pub(crate) fn everything_hangs(sim: &Sim) -> Checked {
     let mut sim = sim.copy();
     sim.apply(Op::ShutDown(Shutdown::Graceful))?;
     for _ in 0..MANY {
-        if let (Some(asked), Some(stopped)) = (sim.model.asked_to_stop, sim.model.stopped_at) {
-            let (took, most) = (stopped.since(asked), sim.machine.config().worst_case_shutdown());
-            let late = took.saturating_sub(most);
-            // Whoever was late before the copy was made is not to blame the machine for it.
-            claim!(
-                late.is_zero() || sim.has_slept,
-                "{}",
-                sim.story(&format!("I8: stopped {late:?} too late"))
-            );
-            return Ok(());
+        if sim.model.lifespan == Lifespan::Stopped {
+            return in_time(&sim);
         }
         for which in 0..sim.model.sessions.len() {
             sim.apply(Op::BeginCall(which))?;
@@ -88,18 +80,51 @@ pub(crate) fn everything_ends_when_told_to(sim: &Sim) -> Checked {
     Ok(())
 }
 
+/// Every step ends badly at the last moment before it would be given up, which is the longest way there is.
+pub(crate) fn everything_ends_at_the_last_moment(sim: &Sim) -> Checked {
+    let mut sim = sim.copy();
+    sim.apply(Op::ShutDown(Shutdown::Graceful))?;
+    for _ in 0..MANY {
+        if sim.model.lifespan == Lifespan::Stopped {
+            return in_time(&sim);
+        }
+        let next = sim.machine.poll_timeout().ok_or_else(|| sim.story("I8: nothing is waited for"))?;
+        sim.now = sim.now.max(next);
+        let now = sim.now;
+        end_all(&mut sim, |it| match (it.interrupted, it.step) {
+            (Some(at), _) => at < now,
+            (None, step) => step == Step::Stop && it.since < now,
+        })?;
+        sim.apply(Op::NextTimeout)?;
+    }
+    Err(sim.story("I8: it never stops"))
+}
+
+fn in_time(sim: &Sim) -> Checked {
+    let (Some(asked), Some(stopped)) = (sim.model.asked_to_stop, sim.model.stopped_at) else { return Ok(()) };
+    let most = sim.machine.config().worst_case_shutdown();
+    let late = stopped.since(asked).saturating_sub(most);
+    // Whoever was late before the copy was made is not to blame the machine for it.
+    claim!(late.is_zero() || sim.has_slept, "{}", sim.story(&format!("I8: stopped {late:?} too late")));
+    Ok(())
+}
+
 fn obey(sim: &mut Sim) -> Checked {
-    let ends = |it: Running| it.interrupted.is_some() || it.step == Step::Stop;
-    while let Some(at) = sim.model.those(|it| it.running.is_some_and(ends)).first().copied() {
+    end_all(sim, |it| it.interrupted.is_some() || it.step == Step::Stop)
+}
+
+/// Ends all those steps, and calls that are cut off, until there are none.
+fn end_all(sim: &mut Sim, which: impl Fn(Running) -> bool) -> Checked {
+    while let Some(at) = sim.model.those(|it| it.running.is_some_and(&which)).first().copied() {
         let seen = &sim.model.sessions[at];
         if seen.calls > 0 {
-            let which = sim.model.those(|it| it.calls > 0).iter().position(|it| *it == at);
-            sim.apply(Op::EndCall(which.unwrap_or(0)))?;
+            let place = sim.model.those(|it| it.calls > 0).iter().position(|it| *it == at);
+            sim.apply(Op::EndCall(place.unwrap_or(0)))?;
             continue;
         }
-        let (own, home, key) = (seen.running.map(|it| it.step) == Some(Step::Stop), seen.home, seen.key);
+        let (stops, home, key) = (seen.running.map(|it| it.step) == Some(Step::Stop), seen.home, seen.key);
         let due = sim.model.due();
-        let mine = due.iter().position(|due| due.concerns(key) || (own && due.stops(home)));
+        let mine = due.iter().position(|due| due.concerns(key) || (stops && due.stops(home)));
         sim.apply(Op::Answer(mine.unwrap_or(0), Outcome::Interrupted))?;
     }
     Ok(())

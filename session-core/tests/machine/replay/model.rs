@@ -51,6 +51,8 @@ pub(crate) struct Seen {
     pub(crate) gone: bool,
     pub(crate) calls: u32,
     pub(crate) attachments: u32,
+    /// Whether its streams were told to go.
+    pub(crate) streams_told: bool,
     pub(crate) unused_since: Timestamp,
 }
 
@@ -140,6 +142,7 @@ impl Model {
             gone: false,
             calls: 0,
             attachments: 0,
+            streams_told: false,
             unused_since: now,
         });
     }

@@ -23,6 +23,10 @@ pub(crate) fn nothing_is_stuck(sim: &Sim) -> Checked {
         let waits = waits_for_its_executor(model, seen) || (waits_for_its_turn(seen) && !turns_are_free);
         claim!(in_use || seen.running.is_some() || waits, "I8: {} is stuck: {seen:#?}", seen.key);
     }
+    let goes = |seen: &Seen| seen.closing.is_some() || model.asked_to_stop.is_some();
+    let deaf = |seen: &Seen| !seen.gone && seen.attachments > 0 && goes(seen) && !seen.streams_told;
+    let deaf = model.sessions.iter().find(|it| deaf(it));
+    claim!(deaf.is_none(), "the streams of {deaf:?} were not told to go");
     let is_lost = |seen: &Seen| model.threads.iter().any(|it| it.lost && Some(it.key) == seen.home);
     let kept = model.sessions.iter().find(|it| !it.gone && !it.abandoned && is_lost(it));
     claim!(kept.is_none(), "I7: the executor of {kept:?} hangs, but it was not given up");
@@ -64,6 +68,8 @@ pub(crate) fn nothing_is_overdue(sim: &Sim) -> Checked {
         claim!(next.is_some_and(|at| at <= latest), "I6: the timer is set to {next:?}, not to {latest:?}");
     }
     if let Some(asked) = model.asked_to_stop {
+        let drained = model.lifespan != Lifespan::Draining || asked + model.rules.timeouts.drain > now;
+        claim!(drained, "I8: still draining at {now:?}");
         let latest = asked + sim.machine.config().worst_case_shutdown();
         let stopped = model.lifespan == Lifespan::Stopped;
         // A timer that fires late does not shorten what it begins.

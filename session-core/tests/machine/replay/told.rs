@@ -25,6 +25,7 @@ impl Model {
                 let seen = self.seen(key)?;
                 let ends = seen.closing.is_some() || draining;
                 claim!(seen.attachments > 0 && ends, "{key}: no stream has to go");
+                seen.streams_told = true;
                 Ok(())
             }
             Action::CutOff(key) => when::cut_off(self, now, key),
