@@ -7,6 +7,7 @@ mod budget;
 mod calls;
 mod cancellation;
 mod capacity;
+mod chaos;
 mod deadlines;
 mod endings;
 mod executors;
