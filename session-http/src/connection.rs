@@ -1,12 +1,15 @@
 //! One connection: HTTP/1.1 or HTTP/2 as the client likes, its deadlines, and a place where panics end.
 
+mod pulse;
+
 use core::any::Any;
+use core::future::poll_fn;
 use core::panic::AssertUnwindSafe;
 use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -15,8 +18,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
+use self::pulse::{Pulse, Verdict, Watched};
 use crate::listener::Stream;
 use crate::{Body, Limits, Service};
 
@@ -28,11 +32,24 @@ const PING: Duration = Duration::from_secs(20);
 
 pub(crate) fn protocol(limits: &Limits) -> Protocol {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    // The pulse has the deadline for the head: hyper's takes a timer for each request.
+    let head = limits.header_bytes.max(SMALLEST_HEAD);
+    builder.http1().header_read_timeout(None).max_buf_size(head);
     let mut http2 = builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
     http2.max_concurrent_streams(limits.streams);
+    http2.max_header_list_size(u32::try_from(head).unwrap_or(u32::MAX));
     builder
+}
+
+/// hyper refuses to read with less.
+const SMALLEST_HEAD: usize = 8 << 10;
+
+/// What polling a connection comes to.
+enum Turn<E> {
+    Ended(Result<(), E>),
+    /// The pulse must be judged then.
+    LookAt(Instant),
 }
 
 /// Serves a connection until its end. Once `closing` is true it finishes the answers in flight and reads nothing more.
@@ -40,47 +57,57 @@ pub(crate) async fn serve<S: Service>(
     stream: Box<dyn Stream>,
     service: S,
     protocol: Arc<Protocol>,
-    header_timeout: Duration,
+    limits: Limits,
     mut closing: watch::Receiver<bool>,
 ) {
-    let greeted = Arc::new(AtomicBool::new(false));
-    let answering = {
-        let greeted = Arc::clone(&greeted);
-        service_fn(move |request| {
-            greeted.store(true, Ordering::Relaxed);
-            let service = service.clone();
-            async move {
-                let answer = AssertUnwindSafe(async move { service.call(request).await }).catch_unwind();
-                Ok::<_, Infallible>(answer.await.unwrap_or_else(|panic| panicked(panic.as_ref())))
-            }
-        })
-    };
+    let began = Instant::now();
+    let pulse = Arc::new(Pulse::new(began));
+    let stream = Watched { stream, pulse: Arc::clone(&pulse) };
+    let answering = service_fn(|request| {
+        let (service, in_flight) = (service.clone(), pulse.begin(request.version()));
+        async move {
+            let answer = AssertUnwindSafe(async move { service.call(request).await }).catch_unwind();
+            let answer = answer.await.unwrap_or_else(|panic| panicked(panic.as_ref()));
+            drop(in_flight);
+            Ok::<_, Infallible>(answer)
+        }
+    });
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), answering));
-    // hyper's own deadline begins with the first byte of a head, once it knows the protocol. This one covers a client
-    // that sends nothing at all, or only the beginning of HTTP/2's preface.
-    let mut silence = pin!(sleep(header_timeout));
+    let mut look = pin!(sleep_until(began + limits.header_timeout.min(limits.connection_idle)));
     let (mut is_watched, mut is_leaving) = (true, false);
     loop {
+        let next_look = look.deadline();
+        let turn = poll_fn(|context| match connection.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Turn::Ended(ended)),
+            // The socket has run dry in the middle of a head. If the next look is an idle connection's, it is too late.
+            Poll::Pending => match pulse.head_is_due(&limits) {
+                Some(due) if is_watched && due < next_look => Poll::Ready(Turn::LookAt(due)),
+                Some(_) | None => Poll::Pending,
+            },
+        });
         tokio::select! {
             biased;
-            // An error here is the client's: it went away, or did not speak HTTP (and got its 400).
-            ended = connection.as_mut() => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "connection ended");
-                }
-                return;
-            }
+            turn = turn => match turn {
+                // The client went away, or did not speak HTTP (and got its 400).
+                Turn::Ended(Err(error)) => return tracing::debug!(%error, "connection ended"),
+                Turn::Ended(Ok(())) => return,
+                Turn::LookAt(due) => look.as_mut().reset(due),
+            },
             _ = closing.wait_for(|closing| *closing), if !is_leaving => {
                 is_leaving = true;
                 connection.as_mut().graceful_shutdown();
             }
-            () = silence.as_mut(), if is_watched => {
-                if !greeted.load(Ordering::Relaxed) {
+            () = look.as_mut(), if is_watched => match pulse.judge(Instant::now(), &limits) {
+                Verdict::Fine(until) => look.as_mut().reset(until),
+                Verdict::SlowHead => {
                     tracing::debug!("a connection was closed: no request within the header timeout");
                     return;
                 }
-                is_watched = false;
-            }
+                Verdict::Idle => {
+                    (is_watched, is_leaving) = (false, true);
+                    connection.as_mut().graceful_shutdown();
+                }
+            },
         }
     }
 }

@@ -16,9 +16,15 @@ pub struct Limits {
     /// How many connections may be open at once, over all listeners. One more gets a short 503 and is closed. Default
     /// 10,000.
     pub connections: usize,
-    /// How long a client may take to send a request's head, from the moment the connection could read it. It is also
-    /// how long an HTTP/1.1 connection may stay idle between two requests. Default 30 s.
+    /// How long a client may take to send a request's head: the first from the moment of the connection, the others
+    /// from their first byte. Default 30 s.
     pub header_timeout: Duration,
+    /// About how many bytes a request's head may have; a longer one gets a 431. Less than 8 KiB count as 8 KiB. Default
+    /// 64 KiB. (More than 100 header fields are never taken.)
+    pub header_bytes: usize,
+    /// How long a connection may be open without a request. It should exceed what a proxy in front keeps idle
+    /// connections for, or the proxy will send requests into connections that close at that moment. Default 2 min.
+    pub connection_idle: Duration,
     /// How long answers in flight have to be delivered once every session is closed; what is left then is cut. Default
     /// 2 s.
     pub connection_drain: Duration,
@@ -33,6 +39,8 @@ impl Default for Limits {
         Self {
             connections: 10_000,
             header_timeout: Duration::from_secs(30),
+            header_bytes: 64 << 10,
+            connection_idle: Duration::from_secs(120),
             connection_drain: Duration::from_secs(2),
             streams: 256,
             tcp_keepalive: Duration::from_secs(60),

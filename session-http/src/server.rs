@@ -262,8 +262,9 @@ where
     let (control, began) = (service.control(), Instant::now());
     let how = match asked {
         Asked::Signal(Shutdown::Graceful) if !budget.lame_duck.is_zero() => {
-            tracing::info!(lame_duck = ?budget.lame_duck, "unready, and serving on");
             service.step_back();
+            // Only now: whoever reads it may ask at once.
+            tracing::info!(lame_duck = ?budget.lame_duck, "unready, and serving on");
             tokio::select! {
                 () = sleep(budget.lame_duck) => Shutdown::Graceful,
                 asked = until_asked(signals.as_mut(), &control) => match asked {

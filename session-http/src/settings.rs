@@ -156,12 +156,14 @@ fn limits(layer: &Layer) -> Result<Limits, SettingsError> {
     let limits = Limits {
         connections: layer.max_connections.unwrap_or(defaults.connections),
         header_timeout: layer.header_timeout.map_or(defaults.header_timeout, |span| span.0),
+        connection_idle: layer.connection_idle.map_or(defaults.connection_idle, |span| span.0),
         ..defaults
     };
     let zero = |setting: &str| Err(SettingsError::Zero { setting: setting.to_owned() });
     match limits {
         Limits { connections: 0, .. } => zero("--max-connections"),
         Limits { header_timeout: Duration::ZERO, .. } => zero("--header-timeout"),
+        Limits { connection_idle: Duration::ZERO, .. } => zero("--connection-idle"),
         _ => Ok(limits),
     }
 }

@@ -17,9 +17,9 @@ use super::entry::{Entry, Home};
 use super::environment::{Overlap, Unheard};
 use super::executor::{Job, LocalResident};
 use super::shared::Shared;
-use super::step::{drop_contained, panic_text};
+use super::step::{DropContained, panic_text};
 use super::tasks::TaskResident;
-use crate::{CloseReason, Event, Outcome, Refusal, SessionId, SessionKey};
+use crate::{CloseReason, Event, Refusal, SessionId, SessionKey};
 
 /// Why a call has no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -210,15 +210,6 @@ async fn contained<R, F: Future<Output = R> + Unpin>(call: impl FnOnce() -> F) -
     let mut call = DropContained(Some(made));
     let Some(polled) = &mut call.0 else { return Err(CallError::ExecutorGone) };
     AssertUnwindSafe(polled).catch_unwind().await.map_err(panicked)
-}
-
-/// Whatever panics when it is dropped does so here.
-struct DropContained<T>(Option<T>);
-
-impl<T> Drop for DropContained<T> {
-    fn drop(&mut self) {
-        let _ = drop_contained(self.0.take(), (Outcome::Done, None));
-    }
 }
 
 type Work<R> = Pin<Box<dyn Future<Output = Result<R, CallError>> + Send>>;

@@ -128,3 +128,12 @@ pub(crate) fn drop_contained<T>(value: T, ending: Ending) -> Ending {
         Err(panic) => (Outcome::Panicked, Some(panic_text(panic))),
     }
 }
+
+/// Whatever panics when it is dropped does so here.
+pub(crate) struct DropContained<T>(pub(crate) Option<T>);
+
+impl<T> Drop for DropContained<T> {
+    fn drop(&mut self) {
+        let _ = drop_contained(self.0.take(), (Outcome::Done, None));
+    }
+}

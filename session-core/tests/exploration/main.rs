@@ -3,6 +3,14 @@
 //!
 //! `EXPLORATION=large cargo test --release -p session-core --test exploration` explores bigger worlds.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that says how far it came and how long it took"
+)]
+
 mod model;
 mod search;
 mod world;
@@ -52,22 +60,23 @@ fn every_order_of_one_session_with_every_failure() {
     }
 }
 
-/// A second session shows what they share: slots, turns, executors, the lifespan.
+/// A second session shows what they share: slots, turns, executors, the lifespan; a third, who waits for whom.
 #[test]
-fn every_order_of_two_sessions() {
-    let (calls, failures) = if is_large() { (1, 3) } else { (1, 1) };
-    let bounds = Bounds { sessions: 2, calls, streams: 0, failures, closes: true };
-    for placement in [Placement::PerSession, pinned(1), pinned(2), Placement::Tasks] {
-        let config = config(placement).build().unwrap();
-        explore(&format!("two sessions, {placement:?}"), config, bounds);
+fn every_order_of_sessions_that_share_something() {
+    let quiet = Bounds { sessions: 2, calls: 0, streams: 0, failures: 0, closes: false };
+    let closed = Bounds { closes: true, ..quiet };
+    let called = Bounds { calls: 1, ..quiet };
+    let everything = Bounds { sessions: 2, calls: 1, streams: 1, failures: 3, closes: true };
+    let small = [(pinned(1), quiet), (Placement::Tasks, closed), (Placement::Tasks, called)];
+    let large = [
+        (Placement::PerSession, everything),
+        (pinned(1), everything),
+        (pinned(2), everything),
+        (Placement::Tasks, everything),
+        (pinned(1), Bounds { sessions: 3, ..quiet }),
+    ];
+    for (placement, bounds) in if is_large() { large.as_slice() } else { &small } {
+        let config = config(*placement).build().unwrap();
+        explore(&format!("{placement:?}, {bounds:?}"), config, *bounds);
     }
-}
-
-/// Three sessions on one executor with one turn: who waits for whom.
-#[test]
-fn every_order_of_three_sessions_that_share_everything() {
-    let failures = usize::from(is_large());
-    let bounds = Bounds { sessions: 3, calls: 0, streams: 0, failures, closes: false };
-    let config = config(pinned(1)).capacity(3).abandoned_limit(3).build().unwrap();
-    explore("three sessions, shared", config, bounds);
 }

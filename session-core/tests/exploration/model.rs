@@ -4,26 +4,27 @@ use session_core::{Action, ExecutorKey, SessionKey, Step};
 
 /// One session, as far as the invariants care.
 #[derive(Clone, Copy, Debug)]
-pub struct Life {
-    pub key: SessionKey,
-    pub executor: Option<ExecutorKey>,
-    pub under_way: Option<Step>,
-    pub interrupted: bool,
-    pub built: bool,
-    pub entered: bool,
-    pub left: bool,
-    pub opened: bool,
-    pub closing: bool,
-    pub failed_closes: u8,
-    pub closed: bool,
-    pub abandoned: bool,
-    pub gone: bool,
-    pub calls: u8,
-    pub streams: u8,
+#[expect(clippy::struct_excessive_bools, reason = "a list of what has happened, ticked off")]
+pub(crate) struct Life {
+    pub(crate) key: SessionKey,
+    pub(crate) executor: Option<ExecutorKey>,
+    pub(crate) under_way: Option<Step>,
+    pub(crate) interrupted: bool,
+    pub(crate) built: bool,
+    pub(crate) entered: bool,
+    pub(crate) left: bool,
+    pub(crate) opened: bool,
+    pub(crate) closing: bool,
+    pub(crate) failed_closes: u8,
+    pub(crate) closed: bool,
+    pub(crate) abandoned: bool,
+    pub(crate) gone: bool,
+    pub(crate) calls: u8,
+    pub(crate) streams: u8,
 }
 
 impl Life {
-    pub fn new(key: SessionKey) -> Self {
+    pub(crate) fn new(key: SessionKey) -> Self {
         Self {
             key,
             executor: None,
@@ -44,14 +45,14 @@ impl Life {
     }
 
     /// All of it but its names: the machine's digest tells who lives where.
-    pub fn flags(&self) -> impl std::hash::Hash {
+    pub(crate) fn flags(&self) -> impl std::hash::Hash {
         let lived = (self.built, self.entered, self.left, self.opened, self.closing, self.closed);
         let stands = (self.interrupted, self.abandoned, self.gone, self.failed_closes);
         (self.under_way, lived, stands, self.calls, self.streams)
     }
 
     /// Whether its environment needs nothing more.
-    pub fn is_taken_apart(&self) -> bool {
+    pub(crate) fn is_taken_apart(&self) -> bool {
         !self.built || ((!self.entered || self.left) && (self.closed || self.failed_closes == 2))
     }
 
@@ -69,7 +70,7 @@ impl Life {
 }
 
 /// What an action means for the session that it names; an error is a violation.
-pub fn told(life: &mut Life, action: &Action) -> Result<(), String> {
+pub(crate) fn told(life: &mut Life, action: &Action) -> Result<(), String> {
     match action {
         Action::Build(_, executor) => {
             ensure(!life.built, "I1: built twice")?;
@@ -132,7 +133,7 @@ pub fn told(life: &mut Life, action: &Action) -> Result<(), String> {
 }
 
 /// The session that an action names.
-pub fn names(action: &Action) -> Option<SessionKey> {
+pub(crate) fn names(action: &Action) -> Option<SessionKey> {
     match action {
         Action::Build(key, _)
         | Action::Enter(key)
@@ -153,6 +154,6 @@ pub fn names(action: &Action) -> Option<SessionKey> {
     }
 }
 
-pub fn ensure(holds: bool, claim: &str) -> Result<(), String> {
+pub(crate) fn ensure(holds: bool, claim: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(claim.to_owned()) }
 }

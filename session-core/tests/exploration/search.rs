@@ -13,7 +13,7 @@ struct Node {
 }
 
 /// Explores everything, and panics with the shortest way to the first violation.
-pub fn explore(name: &str, config: Config, bounds: Bounds) {
+pub(crate) fn explore(name: &str, config: Config, bounds: Bounds) {
     let started = std::time::Instant::now();
     let mut nodes = vec![Node { from: 0, input: None }];
     let mut seen = HashMap::new();

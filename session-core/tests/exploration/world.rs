@@ -11,22 +11,22 @@ use crate::model::{Life, ensure, names, told};
 
 /// How large a world is.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// Sessions that are ever opened.
-    pub sessions: usize,
+    pub(crate) sessions: usize,
     /// Calls in flight at once, per session.
-    pub calls: u8,
+    pub(crate) calls: u8,
     /// Streams at once, per session.
-    pub streams: u8,
+    pub(crate) streams: u8,
     /// Steps that fail, in all.
-    pub failures: usize,
+    pub(crate) failures: usize,
     /// Whether clients close their sessions.
-    pub closes: bool,
+    pub(crate) closes: bool,
 }
 
 /// Something that can happen. Sessions by the order in which they were opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub(crate) enum Input {
     Open,
     BeginCall(usize),
     EndCall(usize),
@@ -42,10 +42,10 @@ pub enum Input {
 }
 
 #[derive(Clone, Debug)]
-pub struct World {
-    pub machine: Lifecycle,
-    pub now: Timestamp,
-    pub lives: Vec<Life>,
+pub(crate) struct World {
+    pub(crate) machine: Lifecycle,
+    pub(crate) now: Timestamp,
+    pub(crate) lives: Vec<Life>,
     /// Executors that are started, and whether they were told to stop.
     executors: Vec<(ExecutorKey, bool)>,
     failures: usize,
@@ -54,18 +54,18 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(config: Config, bounds: Bounds) -> Self {
+    pub(crate) fn new(config: Config, bounds: Bounds) -> Self {
         let machine = Lifecycle::new(config);
         let (lives, executors) = (Vec::new(), Vec::new());
         Self { machine, now: Timestamp::ORIGIN, lives, executors, failures: 0, bounds, draining: false }
     }
 
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.machine.lifespan() == Lifespan::Stopped
     }
 
     /// Everything that can happen next.
-    pub fn inputs(&self) -> Vec<Input> {
+    pub(crate) fn inputs(&self) -> Vec<Input> {
         let mut inputs = self.facts();
         if self.lives.len() < self.bounds.sessions {
             inputs.push(Input::Open);
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// What a driver could report next, and time passing: what happens without anybody asking for anything.
-    pub fn facts(&self) -> Vec<Input> {
+    pub(crate) fn facts(&self) -> Vec<Input> {
         let mut facts = Vec::new();
         for (index, life) in self.lives.iter().enumerate().filter(|(_, life)| !life.gone) {
             if life.calls > 0 {
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// Lets it happen. An error is a violation.
-    pub fn step(&mut self, input: Input) -> Result<(), String> {
+    pub(crate) fn step(&mut self, input: Input) -> Result<(), String> {
         self.apply(input)?;
         self.drain()?;
         self.check()
@@ -289,7 +289,7 @@ impl World {
     }
 
     /// Facts that can't be true are refused, and change nothing.
-    pub fn refuses_nonsense(&self) -> Result<(), String> {
+    pub(crate) fn refuses_nonsense(&self) -> Result<(), String> {
         let before = self.digest();
         for life in &self.lives {
             let key = life.key;
@@ -311,7 +311,7 @@ impl World {
     }
 
     /// A fingerprint that is the same for symmetric states: the smallest over all orders of the sessions.
-    pub fn digest(&self) -> u128 {
+    pub(crate) fn digest(&self) -> u128 {
         let mut order: Vec<usize> = (0..self.lives.len()).collect();
         let mut smallest = u128::MAX;
         permute(&mut order, 0, &mut |order| smallest = smallest.min(self.digest_in(order)));

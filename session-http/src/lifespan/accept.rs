@@ -126,8 +126,7 @@ impl<S: Service> Front<S> {
         };
         self.counts.served.fetch_add(1, Ordering::Relaxed);
         let (service, protocol) = (self.service.clone(), Arc::clone(&self.protocol));
-        let serving =
-            connection::serve(stream, service, protocol, self.limits.header_timeout, self.closing.clone());
+        let serving = connection::serve(stream, service, protocol, self.limits, self.closing.clone());
         connections.spawn(async move {
             serving.await;
             drop(permit);

@@ -84,9 +84,12 @@ pub struct Layer {
     /// Bytes of a request's body; more gets a 413 [default: 64MiB]
     #[arg(long, env = "SESSION_HTTP_BODY_LIMIT", value_name = "SIZE", help_heading = "Connections")]
     pub body_limit: Option<Size>,
-    /// A request's head must arrive within this time; an idle connection lives this long [default: 30s]
+    /// A request's head must arrive within this time [default: 30s]
     #[arg(long, env = "SESSION_HTTP_HEADER_TIMEOUT", value_name = "TIME", help_heading = "Connections")]
     pub header_timeout: Option<Span>,
+    /// A connection without a request is closed after this time: more than a proxy in front keeps it [default: 2m]
+    #[arg(long, env = "SESSION_HTTP_CONNECTION_IDLE", value_name = "TIME", help_heading = "Connections")]
+    pub connection_idle: Option<Span>,
 
     /// How the log is written, on standard error [default: auto]
     #[arg(long, env = "SESSION_HTTP_LOG_FORMAT", help_heading = "Log")]
@@ -124,6 +127,7 @@ impl Layer {
             max_connections: self.max_connections.or(below.max_connections),
             body_limit: self.body_limit.or(below.body_limit),
             header_timeout: self.header_timeout.or(below.header_timeout),
+            connection_idle: self.connection_idle.or(below.connection_idle),
             log_format: self.log_format.or(below.log_format),
             log: self.log.or(below.log),
         }

@@ -54,6 +54,46 @@ async fn a_head_that_never_ends_is_closed_by_the_header_timeout() {
 }
 
 #[tokio::test]
+async fn a_head_longer_than_allowed_is_a_431() {
+    let app = App::new();
+    let limits = Limits { header_bytes: 10_000, ..Limits::default() };
+    let running = Running::start(&app, |server| server.limits(limits)).await;
+    // It does not end: the server has read all of it when it answers, and so it does not reset the connection.
+    for (length, end, status) in [(8_000, "\r\n\r\n", 200), (12_000, "", 431)] {
+        let mut client = running.client().await;
+        let filler = "x".repeat(length);
+        client.write(format!("GET /health HTTP/1.1\r\nhost: test\r\nfiller: {filler}{end}")).await;
+        assert_eq!(client.reply().await.status, status, "{length}");
+    }
+    assert_eq!(running.end().await.code(), 0);
+}
+
+#[tokio::test]
+async fn an_idle_connection_outlives_the_header_timeout_and_its_next_head_has_that_time() {
+    let app = App::new();
+    let running = Running::start(&app, |server| server.limits(limits(10, MOMENT))).await;
+    let mut client = running.client().await;
+    assert_eq!(client.get("/health").await.status, 200);
+    // Another connection's timeout shows that the time is over.
+    running.client().await.closed().await;
+    assert_eq!(client.get("/health").await.status, 200);
+    client.write("GET /health HTTP/1.1\r\nhost: te").await;
+    client.closed().await;
+    assert_eq!(running.end().await.connections.cut, 0);
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_after_its_own_time() {
+    let app = App::new();
+    let limits = Limits { header_timeout: LONG, connection_idle: MOMENT, ..Limits::default() };
+    let running = Running::start(&app, |server| server.limits(limits)).await;
+    let mut client = running.client().await;
+    assert_eq!(client.get("/health").await.status, 200);
+    client.closed().await;
+    assert_eq!(running.end().await.connections.cut, 0);
+}
+
+#[tokio::test]
 async fn the_header_timeout_does_not_cut_an_answer_that_takes_longer() {
     let app = App::new();
     let running = Running::start(&app, |server| server.limits(limits(10, MOMENT))).await;

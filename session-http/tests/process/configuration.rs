@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::program::{Program, command, said};
+use crate::program::{Program, command, command_with_files, said};
 
 fn file(content: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -58,4 +58,17 @@ fn a_bad_variable_is_exit_2_and_named() {
     let output = command(&["serve"]).env("SESSION_HTTP_PORT", "many").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("--port"), "{}", said(&output));
+}
+
+#[test]
+fn limits_that_need_more_open_files_than_there_may_be_are_a_warning() {
+    let warns = |sessions: &str| {
+        let arguments = ["serve", "--port", "0", "--max-connections", "100", "--max-sessions", sessions];
+        let mut command = command_with_files(256, &arguments);
+        command.args(["--log-format", "human"]);
+        let program = Program::start(command);
+        program.before.iter().any(|line| line.contains("ulimit -Hn"))
+    };
+    assert!(warns("100"));
+    assert!(!warns("50"));
 }

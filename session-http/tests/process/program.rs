@@ -24,6 +24,18 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// The same with at most so many open files.
+pub(crate) fn command_with_files(limit: u32, arguments: &[&str]) -> Command {
+    let plain = command(arguments);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]);
+    command.arg(plain.get_program()).args(plain.get_args()).stdin(Stdio::null());
+    for (name, _) in plain.get_envs() {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Runs a command line that ends by itself.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
@@ -35,12 +47,21 @@ pub(crate) fn said(output: &Output) -> String {
 
 type Reader = BufReader<ChildStderr>;
 
+/// How long standard error is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    ItListens,
+    TheEnd,
+}
+
 /// A server that runs.
 pub(crate) struct Program {
     child: Child,
     lines: Receiver<String>,
     reader: Option<JoinHandle<Reader>>,
     pub(crate) address: String,
+    /// What it said before it listened.
+    pub(crate) before: Vec<String>,
 }
 
 /// How it ended.
@@ -60,34 +81,47 @@ impl Program {
     }
 
     pub(crate) fn start(command: Command) -> Self {
-        Self::start_reading(command, usize::MAX)
+        Self::start_reading(command, Until::TheEnd)
     }
 
-    /// `serve` on a free port, and nobody reads standard error after the first line.
+    /// `serve` on a free port, and nobody reads standard error once it listens.
     pub(crate) fn serve_unread(arguments: &[&str]) -> Self {
         let mut command = command(&["serve", "--port", "0"]);
         command.args(arguments);
-        Self::start_reading(command, 1)
+        Self::start_reading(command, Until::ItListens)
     }
 
-    fn start_reading(mut command: Command, count: usize) -> Self {
+    fn start_reading(mut command: Command, until: Until) -> Self {
         let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = mpsc::channel();
         let reader = thread::spawn(move || {
-            for line in stderr.by_ref().lines().take(count) {
-                if sender.send(line.unwrap()).is_err() {
+            for line in stderr.by_ref().lines() {
+                let line = line.unwrap();
+                let is_last = until == Until::ItListens && line.contains("listening on");
+                if sender.send(line).is_err() || is_last {
                     break;
                 }
             }
             stderr
         });
-        let mut program = Self { child, lines, reader: Some(reader), address: String::new() };
-        let first = program.line("listening on");
-        let address = first.split("http://").nth(1).unwrap();
-        program.address =
-            address.chars().take_while(|at| at.is_ascii_digit() || ".:".contains(*at)).collect();
+        let (address, before) = (String::new(), Vec::new());
+        let mut program = Self { child, lines, reader: Some(reader), address, before };
+        program.wait_until_it_listens();
         program
+    }
+
+    fn wait_until_it_listens(&mut self) {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("it does not listen: {:?}", self.before));
+            if let Some((_, address)) = line.split_once("listening on http://") {
+                let is_part = |at: &char| at.is_ascii_digit() || ".:".contains(*at);
+                self.address = address.chars().take_while(is_part).collect();
+                return;
+            }
+            self.before.push(line);
+        }
     }
 
     /// Waits for its end without reading what it says.

@@ -30,11 +30,11 @@ fn sigint_does_too() {
 
 #[test]
 fn a_second_signal_forces_and_the_call_that_is_cut_gets_an_answer() {
-    let program = Program::serve(&["--executor", "none", "--log-format", "json", "--log", "info"]);
+    let program = Program::serve(&["--executor", "none", "--workers", "1", "--log-format", "json"]);
     let session = program.open();
     let call = json!({"session_id": session, "name": "slow", "arguments": {"seconds": 60}});
     let calling = program.send("POST", "/mcp", &rpc("tools/call", &call));
-    // A whole session's life after it: by then the call has begun.
+    // A whole session's life after it, on the one thread there is: by then the call has begun.
     let other = program.open();
     program.rpc("openenv/session/close", &json!({"session_id": other}));
     program.signal("-TERM");
@@ -69,11 +69,11 @@ fn the_log_is_json_off_a_terminal_with_a_line_for_each_sessions_end() {
 
 #[test]
 fn a_step_that_went_wrong_is_a_warning_with_its_session() {
-    let program = Program::serve(&["--executor", "none", "--drain-timeout", "50ms"]);
+    let program = Program::serve(&["--executor", "none", "--workers", "1", "--drain-timeout", "50ms"]);
     let session = program.open();
     let call = json!({"session_id": session, "name": "slow", "arguments": {"seconds": 60}});
     let calling = program.send("POST", "/mcp", &rpc("tools/call", &call));
-    // A whole session's life after it: by then the call has begun.
+    // A whole session's life after it, on the one thread there is: by then the call has begun.
     let other = program.open();
     program.rpc("openenv/session/close", &json!({"session_id": other}));
     program.rpc("openenv/session/close", &json!({"session_id": session}));

@@ -18,8 +18,12 @@ pub(crate) fn add_up(sim: &Sim) -> Checked {
     let counts = (totals.accepted, totals.gone, totals.abandoned, totals.faults);
     let recount = (model.sessions.len() as u64, gone as u64, model.abandonments, model.faults);
     claim!(counts == recount, "I10: the totals say {counts:?}, a recount {recount:?}");
+    let frees = |it: &Seen| !it.gone && !it.abandoned && it.class == Class::Kept && it.closing.is_some();
+    let is_full = books.open == model.rules.capacity;
     let ready = model.lifespan == Lifespan::Running && books.abandoned < model.rules.abandoned;
     claim!(sim.machine.is_ready() == ready, "readiness is not {ready}");
+    let waits = ready && is_full && model.sessions.iter().any(frees);
+    claim!(sim.machine.slot_wait().is_some() == waits, "whether a slot will be free soon is not {waits}");
     claim!(sim.machine.lifespan() == model.lifespan, "the lifespan was not told");
     each_session_is_as_seen(sim)?;
     endings_are_remembered(sim)

@@ -39,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) asked: Timestamp,
     pub(crate) running: Option<Running>,
     pub(crate) built: Option<Outcome>,
+    /// Whether its build was neither interrupted nor given up.
+    pub(crate) built_in_time: bool,
     pub(crate) entered: Option<Outcome>,
     pub(crate) left: Option<Outcome>,
     pub(crate) closes: Vec<Outcome>,
@@ -131,6 +133,7 @@ impl Model {
             asked: now,
             running: None,
             built: None,
+            built_in_time: false,
             entered: None,
             left: None,
             closes: Vec::new(),
@@ -191,6 +194,8 @@ impl Model {
     pub(crate) fn happened(&mut self, now: Timestamp, event: Event) -> Checked {
         match event {
             Event::Built(key, outcome) => {
+                let seen = self.seen(key)?;
+                seen.built_in_time = seen.running.is_some_and(|it| it.interrupted.is_none());
                 self.end(key, outcome)?;
                 self.seen(key)?.built = Some(outcome);
             }

@@ -81,9 +81,14 @@ impl Model {
     }
 
     fn enter(&mut self, now: Timestamp, key: SessionKey) -> Checked {
+        let in_time = !self.forced;
         let seen = self.seen(key)?;
         claim!(seen.built == Some(Outcome::Done), "{key}: the context of nothing is entered");
         claim!(seen.entered.is_none(), "{key} is entered again");
+        claim!(
+            seen.closing.is_none() || (in_time && seen.built_in_time),
+            "{key} is entered though it is doomed"
+        );
         seen.begin(Step::Enter, now)
     }
 

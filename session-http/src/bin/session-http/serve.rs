@@ -1,6 +1,6 @@
 //! `session-http serve`.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use session_core::{BoxError, SessionId, Sessions};
 use session_http::settings::{Layer, LogFormat, Settings, SettingsError, read_file};
@@ -52,7 +52,14 @@ fn advice(error: &StartError) -> &'static str {
 
 /// Serves until the end; the exit code.
 pub(crate) fn run(arguments: Serve) -> u8 {
-    let Ok(stderr) = Stderr::start() else { return FAILED };
+    let stderr = match Stderr::start() {
+        Ok(stderr) => stderr,
+        Err(error) => {
+            // A closed standard error must not change how the process ends.
+            let _ = writeln!(io::stderr(), "error: can't start a thread: {error}");
+            return FAILED;
+        }
+    };
     match serve(arguments, &stderr) {
         Ok(exit) => {
             stderr.say_last(&exit);
@@ -84,7 +91,7 @@ async fn serve_until_asked(settings: Settings) -> Result<Exit, Failure> {
     // Heard from here on, so that a signal during the start is not the end of the process.
     let signals = signals()?;
     let server = Server::bind(&settings.address).await?;
-    raise_open_files();
+    raise_open_files(&settings);
     let server = server.limits(settings.limits).lame_duck(settings.lame_duck);
     let server = server.worst_case(settings.config.worst_case_shutdown());
     let build = |_: &SessionId| Ok::<_, BoxError>(EchoEnvironment::new());
@@ -97,10 +104,23 @@ async fn serve_until_asked(settings: Settings) -> Result<Exit, Failure> {
     Ok(server.serve(service, signals).await?)
 }
 
-/// Every connection is an open file, and the soft limit is often 1024.
-fn raise_open_files() {
-    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+/// What the process itself has open, generously.
+const OWN_FILES: usize = 64;
+
+/// Every connection is an open file, and a session may have one as well; the soft limit is often 1024.
+fn raise_open_files(settings: &Settings) {
+    let raised = rlimit::increase_nofile_limit(u64::MAX);
+    let needed =
+        settings.limits.connections.saturating_add(settings.config.capacity()).saturating_add(OWN_FILES);
+    match raised {
+        Ok(limit) if usize::try_from(limit).is_ok_and(|limit| limit < needed) => tracing::warn!(
+            limit,
+            needed,
+            "--max-connections and --max-sessions may need more open files than the process may have: raise the hard \
+             limit (`ulimit -Hn`), or lower them"
+        ),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, needed, "the limit of open files stays as it is"),
     }
 }
 

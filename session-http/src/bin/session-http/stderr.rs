@@ -49,9 +49,17 @@ impl Stderr {
             let _ =
                 writeln!(self, "{lost} lines of the log were lost: standard error is not read fast enough");
         }
-        let _ = self.write(format!("{what}\n").as_bytes());
+        let last = format!("{what}\n").into_bytes();
         let (reached, all) = sync_channel(1);
-        if self.lines.try_send(Message::Reached(reached)).is_ok() {
+        let lines = self.lines;
+        // A thread of its own waits for room: this is not to be lost only because the reader is slow.
+        let waiting = thread::Builder::new().spawn(move || {
+            for message in [Message::Line(last), Message::Reached(reached)] {
+                // Nobody writes any more: nothing can be said.
+                let _ = lines.send(message);
+            }
+        });
+        if waiting.is_ok() {
             let _ = all.recv_timeout(LAST);
         }
     }
