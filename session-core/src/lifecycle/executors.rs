@@ -228,6 +228,7 @@ impl super::Lifecycle {
         let Some(lane) = self.executors.get_mut(executor) else { return };
         lane.sessions -= 1;
         if lane.state == State::Lost && lane.sessions == 0 {
+            lane.state = State::Stopping; // it came back: a shutdown waits for it again
             self.actions.push_back(Action::StopExecutor(executor));
         }
     }

@@ -47,7 +47,7 @@ impl Model {
         claim!(self.asked_to_stop.is_none(), "I9: an executor is started while draining");
         claim!(self.threads.iter().all(|it| it.key != key), "executor {key} is started twice");
         self.threads.push(Thread { key, told_to_stop: false, stopped: false, lost: false });
-        let running = self.threads.iter().filter(|it| !it.stopped && !it.lost).count();
+        let running = self.threads.iter().filter(|it| !it.stopped && !it.lost && !it.told_to_stop).count();
         match self.rules.placement {
             Placement::Tasks => return Err("tasks need no executor".into()),
             Placement::Pinned(threads) => {
@@ -121,6 +121,7 @@ impl Model {
         let timely = own || thread.lost || lifespan == Lifespan::Stopping;
         claim!(timely, "a pooled executor is told to stop while {lifespan}");
         thread.told_to_stop = true;
+        thread.lost &= own; // a shared one that came back empty is only ending
         for seen in self.sessions.iter_mut().filter(|it| it.home == Some(key) && !it.gone) {
             claim!(own, "I2: executor {key} is told to stop before {} is gone", seen.key);
             claim!(
