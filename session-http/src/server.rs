@@ -51,7 +51,6 @@ pub struct Server {
     listeners: Vec<Box<dyn AnyListener>>,
     limits: Limits,
     lame_duck: Duration,
-    worst_case: Option<Duration>,
     hooks: Vec<Hook>,
 }
 
@@ -114,14 +113,6 @@ impl Server {
         self
     }
 
-    /// How long the sessions' shutdown may take at most
-    /// ([`Config::worst_case_shutdown`](session_core::Config::worst_case_shutdown)): for the line in the log that says
-    /// what an orchestrator's grace must exceed.
-    pub const fn worst_case(mut self, worst_case: Duration) -> Self {
-        self.worst_case = Some(worst_case);
-        self
-    }
-
     /// Where it listens, as URLs.
     pub fn urls(&self) -> Vec<String> {
         self.listeners.iter().map(|listener| listener.url()).collect()
@@ -142,8 +133,8 @@ impl Server {
         if self.listeners.is_empty() {
             return Err(StartError::NoListener);
         }
-        let (urls, budget) = (self.urls(), Budget::of(&self.limits, self.lame_duck, self.worst_case));
-        let control = service.control();
+        let (urls, control) = (self.urls(), service.control());
+        let budget = Budget::of(&self.limits, self.lame_duck, control.worst_case_shutdown());
         let mut log = Following(tokio::spawn(log::follow(control.subscribe(), control.clone())));
         let mut signals = pin!(signals.fuse());
         let exit = match start(self.hooks, signals.as_mut()).await {
@@ -176,7 +167,7 @@ impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut server = f.debug_struct("Server");
         server.field("urls", &self.urls()).field("limits", &self.limits).field("lame_duck", &self.lame_duck);
-        server.field("worst_case", &self.worst_case).field("hooks", &self.hooks.len()).finish()
+        server.field("hooks", &self.hooks.len()).finish()
     }
 }
 

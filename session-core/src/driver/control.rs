@@ -1,5 +1,6 @@
 //! Watching and ending sessions, for whoever does not know what environments are asked.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::vec::Vec;
@@ -35,6 +36,7 @@ trait Controlled: Send + Sync {
     fn lifespan(&self) -> watch::Receiver<Lifespan>;
     fn begin_shutdown(&self, how: Shutdown);
     fn report(&self) -> ShutdownReport;
+    fn worst_case_shutdown(&self) -> Duration;
 }
 
 /// Watches and ends the sessions of one server. Cheap to clone.
@@ -82,6 +84,13 @@ impl Control {
         self.stopped().await
     }
 
+    /// The longest that a shutdown can take, see
+    /// [`Config::worst_case_shutdown`](crate::Config::worst_case_shutdown).
+    #[must_use]
+    pub fn worst_case_shutdown(&self) -> Duration {
+        self.0.worst_case_shutdown()
+    }
+
     /// Waits until everything has stopped. Cancel safe.
     pub async fn stopped(&self) -> ShutdownReport {
         let mut lifespan = self.lifespan();
@@ -124,6 +133,10 @@ impl<C: Send + 'static, R: Send + 'static> Controlled for Owner<C, R> {
 
     fn begin_shutdown(&self, how: Shutdown) {
         self.shared.transition(|core, now| core.lifecycle.shut_down(now, how));
+    }
+
+    fn worst_case_shutdown(&self) -> Duration {
+        self.shared.lock().lifecycle.config().worst_case_shutdown()
     }
 
     fn report(&self) -> ShutdownReport {

@@ -102,7 +102,9 @@ impl OpenEnv {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         match route::find(request.uri().path(), self.inner.mode) {
-            Found::Route(route) => self.enter(route, request).await,
+            // The hot path, without the size of all the others: hyper moves this future for each request.
+            Found::Route(Route::Mcp) if request.method() == Method::POST => self.inner.rpc(request).await,
+            Found::Route(route) => Box::pin(self.enter(route, request)).await,
             Found::Slash(path) => answer::redirect(&request, path),
             Found::Nothing => answer::detail(StatusCode::NOT_FOUND, "Not Found"),
         }

@@ -93,7 +93,6 @@ async fn serve_until_asked(settings: Settings) -> Result<Exit, Failure> {
     let server = Server::bind(&settings.address).await?;
     raise_open_files(&settings);
     let server = server.limits(settings.limits).lame_duck(settings.lame_duck);
-    let server = server.worst_case(settings.config.worst_case_shutdown());
     let build = |_: &SessionId| Ok::<_, BoxError>(EchoEnvironment::new());
     let sessions = match settings.threads {
         Some(threads) => Sessions::on_threads(settings.config, threads, build),

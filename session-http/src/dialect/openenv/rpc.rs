@@ -109,8 +109,8 @@ impl Inner {
     async fn dispatch(&self, request: &jsonrpc::Request<'_>) -> Result<Said, Problem> {
         let params = Params::read(request.params);
         let wanted = match &*request.method {
-            "openenv/session/create" => return self.create(request.id).await,
-            "openenv/session/close" => return self.close(request.id, &params).await,
+            "openenv/session/create" => return Box::pin(self.create(request.id)).await,
+            "openenv/session/close" => return Box::pin(self.close(request.id, &params)).await,
             "tools/list" => Ok(Call::ListTools),
             "tools/call" => tool_call(&params).map(Call::CallTool),
             method => Err(Error::method_not_found(method)),
@@ -165,8 +165,8 @@ impl Inner {
                 begun.run(call).await
             }
             None => {
-                let one_shot = self.sessions.open_one_shot(new_id()).await;
-                one_shot.map_err(|error| self.not_opened(error))?.call(call).await
+                let one_shot = Box::pin(self.sessions.open_one_shot(new_id())).await;
+                Box::pin(one_shot.map_err(|error| self.not_opened(error))?.call(call)).await
             }
         };
         let reply = answer.map_err(|error| call_error(&error))?.map_err(|failure| failure_error(&failure))?;

@@ -95,7 +95,6 @@ fn run(arguments: &Arguments, settings: Settings) -> ExitCode {
 
 async fn serve(arguments: &Arguments, settings: Settings) -> Result<Exit, BoxError> {
     let config = config(&settings)?;
-    let worst_case = config.worst_case_shutdown();
     let mode = if settings.production { Mode::Production } else { Mode::Simulation };
     let (sessions, about) = match settings.kind {
         EnvironmentKind::Echo => {
@@ -107,8 +106,7 @@ async fn serve(arguments: &Arguments, settings: Settings) -> Result<Exit, BoxErr
             (sessions::<ServerOnly>(arguments, settings, config)?, ServerOnly::about())
         }
     };
-    let server =
-        Server::bind(&format!("{}:{}", arguments.host, arguments.port)).await?.worst_case(worst_case);
+    let server = Server::bind(&format!("{}:{}", arguments.host, arguments.port)).await?;
     Ok(server.serve(service(sessions, about, mode), signals()?).await?)
 }
 
