@@ -21,6 +21,9 @@ use crate::{
     workspace,
 };
 
+/// Longer than the whole takes; a server that does not answer must not hold the bench up for ever.
+const LIMIT: Duration = Duration::from_secs(240);
+
 /// What to measure and how thoroughly.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -30,15 +33,37 @@ pub(crate) struct Options {
     /// Short turns and few: a smoke test of the bench rather than a measurement
     #[arg(long)]
     quick: bool,
+    /// How long server and floor are driven for a row of calls, each [default: 4, quick: 0.5]
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    seconds: Option<Duration>,
     /// Also write the rows to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Threads of the HTTP side, of server and floor alike
     #[arg(long, default_value_t = 1)]
     workers: usize,
+    /// Threads of the pinned executor
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
     /// The folder with the release builds: they are there already
     #[arg(long, hide = true)]
     built: Option<PathBuf>,
+}
+
+impl Options {
+    /// Many short turns rather than few long ones: the machine has good and bad moments.
+    fn rounds(&self) -> Rounds {
+        let (count, usual) = if self.quick { (3, 500) } else { (9, 4000) };
+        let seconds = self.seconds.unwrap_or_else(|| Duration::from_millis(usual));
+        Rounds { count, length: seconds / count }
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds @ 0.1..=10.0) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("from 0.1 to 10".to_owned()),
+    }
 }
 
 /// A part of the bench.
@@ -69,10 +94,11 @@ pub(crate) fn run(options: &Options) -> Result {
 fn measure(options: &Options, folder: PathBuf) -> Result {
     let log = folder.join("xtask-bench.log");
     fs::write(&log, "").context(log.display())?;
-    let programs = Programs { folder, workers: options.workers, log };
+    let programs = Programs { folder, workers: options.workers, threads: options.threads, log };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("the runtime")?;
-    let rows = runtime.block_on(measure_all(options, &programs))?;
+    let all = runtime.block_on(async { tokio::time::timeout(LIMIT, measure_all(options, &programs)).await });
+    let rows = all.context(format_args!("not over after {LIMIT:?}"))??;
     let missed = rows.iter().filter(|row| !row.is_ok()).count();
     println!("\n{} of {} aims reached", rows.len() - missed, rows.len());
     if let Some(file) = &options.json {
@@ -84,11 +110,7 @@ fn measure(options: &Options, folder: PathBuf) -> Result {
 
 async fn measure_all(options: &Options, programs: &Programs) -> Result<Vec<Row>> {
     let wanted = |part| options.only.is_none_or(|only| only == part);
-    let rounds = if options.quick {
-        Rounds { count: 3, length: Duration::from_millis(150) }
-    } else {
-        Rounds { count: 7, length: Duration::from_millis(600) }
-    };
+    let rounds = options.rounds();
     let watched = Duration::from_secs(if options.quick { 1 } else { 5 });
     let mut rows = Vec::new();
     if wanted(Part::Calls) {

@@ -3,6 +3,8 @@
 mod files;
 mod links;
 mod purity;
+mod readme;
+mod seam;
 mod source;
 
 use crate::{
@@ -24,11 +26,14 @@ pub(crate) fn run() -> Result {
 
 fn complaints() -> Result<Vec<String>> {
     let root = workspace::root();
+    let texts = files::all(&root)?;
     let mut complaints = purity::dependencies()?;
-    for text in files::all(&root)? {
-        complaints.extend(source::complaints(&text));
-        complaints.extend(purity::complaints(&text));
-        complaints.extend(links::complaints(&root, &text));
+    complaints.extend(readme::complaints(&root, &texts)?);
+    for text in &texts {
+        complaints.extend(source::complaints(text));
+        complaints.extend(purity::complaints(text));
+        complaints.extend(seam::complaints(text));
+        complaints.extend(links::complaints(&root, text));
     }
     Ok(complaints)
 }

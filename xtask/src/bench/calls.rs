@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
     /// Turns of each.
-    pub(crate) count: usize,
+    pub(crate) count: u32,
     /// Length of a turn.
     pub(crate) length: Duration,
 }

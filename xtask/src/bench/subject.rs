@@ -12,7 +12,7 @@ pub(crate) const MANY: usize = 10_000;
 pub(crate) enum Executor {
     /// Tasks of the runtime.
     None,
-    /// Two threads.
+    /// A few threads.
     Pinned,
     /// A thread a session.
     PerSession,
@@ -39,6 +39,8 @@ pub(crate) struct Programs {
     pub(crate) folder: PathBuf,
     /// Threads of the HTTP side, the same for server and floor.
     pub(crate) workers: usize,
+    /// Threads of the pinned executor.
+    pub(crate) threads: usize,
     /// Where the programs' own words go.
     pub(crate) log: PathBuf,
 }
@@ -59,7 +61,7 @@ impl Programs {
             .args(["--workers", &self.workers.to_string(), "--max-sessions", "10100"])
             .args(["--idle-timeout", "off", "--log", "warn"]);
         if executor == Executor::Pinned {
-            command.args(["--threads", "2"]);
+            command.args(["--threads", &self.threads.to_string()]);
         }
         Server::start(&mut command, &self.log)
     }
