@@ -146,6 +146,9 @@ impl Inner {
         };
         let refused = |refusal| refusal_of(&refusal, &session_id);
         let session = self.sessions.find(&session_id).map_err(refused)?;
+        if let Err(refusal @ Refusal::StillOpening) = session.begin_call().map(drop) {
+            return Err(refused(refusal)); // as OpenEnv has it; only who opens it can give it up
+        }
         let closed = session.close().await.map_err(refused)?;
         let said = Closed { session_id: &session_id, closed: !closed.abandoned };
         Ok(Said::Result(jsonrpc::result(id, &said)))

@@ -5,6 +5,7 @@
 
 mod instance;
 mod kinds;
+mod pending;
 mod reference;
 mod settings;
 mod tasks;
@@ -12,6 +13,7 @@ mod tasks;
 use clap::{Parser, ValueEnum};
 use instance::Stage;
 use kinds::{Gym, McpStyle, ServerOnly};
+use pending::Planting;
 use reference::{Inner, References, Tasks};
 use session_core::{BoxError, Config, Sessions, Threads};
 use session_http::{About, Answer, Call, EchoEnvironment, Exit, Mode, OpenEnv, Server, signals};
@@ -120,6 +122,10 @@ fn config(settings: &Settings) -> Result<Config, BoxError> {
         Some(grace) => config.grace_period(grace),
         None => config,
     };
+    let config = match settings.fake_pending {
+        Some(_) => config.build_timeout(None), // the planted one is never done
+        None => config,
+    };
     Ok(config.build()?)
 }
 
@@ -134,11 +140,14 @@ fn sessions<E: Inner>(
     };
     let tasks = if settings.tasks { Tasks::Offered } else { Tasks::Absent };
     let factory = References::<E>::new(Stage::new(recorder, settings.faults), tasks);
+    let (factory, hold) = Planting::new(factory, settings.fake_pending);
     let unsaid = if settings.single_thread { Executor::Shared } else { Executor::PerSession };
-    Ok(match arguments.executor.unwrap_or(unsaid) {
+    let sessions = match arguments.executor.unwrap_or(unsaid) {
         Executor::PerSession => Sessions::on_threads(config, Threads::PerSession, factory),
         Executor::Shared => Sessions::on_threads(config, Threads::Shared, factory),
         Executor::Pinned => Sessions::on_threads(config, Threads::Pinned(arguments.threads), factory),
         Executor::None => Sessions::as_tasks(config, factory),
-    })
+    };
+    hold.plant(&sessions);
+    Ok(sessions)
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use session_core::SessionId;
+
 /// Which environments of the corpus are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EnvironmentKind {
@@ -79,6 +81,7 @@ pub(crate) struct Settings {
     pub(crate) single_thread: bool,
     pub(crate) tasks: bool,
     pub(crate) event_log: Option<PathBuf>,
+    pub(crate) fake_pending: Option<SessionId>,
     pub(crate) faults: Faults,
 }
 
@@ -134,6 +137,7 @@ impl Settings {
             production: production(variables.text("REF_MODE").as_deref().unwrap_or("simulation"))?,
             max_sessions: variables.parsed("REF_MAX_SESSIONS")?.unwrap_or(8),
             session_timeout: variables.seconds("REF_SESSION_TIMEOUT")?,
+            fake_pending: variables.parsed("REF_FAKE_PENDING_SESSION")?,
             grace: variables.seconds("REF_GRACE_S")?,
             single_thread: variables.on("REF_SINGLE_THREAD"),
             tasks: variables.on("REF_TASKS"),
