@@ -110,3 +110,16 @@ fn settings_that_make_no_sense_are_a_usage_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("REF_CLOSE_RAISES"));
 }
+
+#[tokio::test]
+async fn a_planted_session_is_still_being_opened_until_the_server_drains() {
+    let planted = "deadbeef-0000-4000-8000-000000000000";
+    let server = Server::start("per-session", &[("REF_FAKE_PENDING_SESSION", planted)]);
+    let mut client = RpcClient::connect(server.address).await.unwrap();
+    for method in ["tools/list", "openenv/session/close", "openenv/session/close"] {
+        let refused = client.ask(method, json!({ "session_id": planted })).await.unwrap_err().to_string();
+        assert!(refused.contains("is still initializing; retry shortly"), "{refused}");
+    }
+    let (code, words) = server.terminate();
+    assert_eq!(code, Some(0), "{words}");
+}
